@@ -1,0 +1,83 @@
+"""Everything that must hold before a change lands: `python3 scripts/check.py`, on any machine with Python.
+
+For each supported Python found (on the path, under pyenv, by the Windows launcher) it makes a virtual environment
+under .venv/. The Python that runs this script gets the linter, the type checker, all tests and the packaging checks;
+the others get the tests that are not marked slow, the oldest of them with the oldest NumPy and SciPy allowed. It
+ends with what it left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+
+from pythons import ROOT, SUPPORTED, available, environment
+
+OLDEST = ("numpy==1.24.*", "scipy==1.10.*")  # the lower bounds in pyproject.toml, for Python 3.10
+FAST = ("-m", "not slow")
+
+
+class Check:
+    """Runs commands, goes on after a failure, and tells at the end."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+        self.omitted: list[str] = []
+
+    def run(self, name: str, *command: str) -> None:
+        print(f"-- {name}", flush=True)
+        start = time.perf_counter()
+        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        ended = "passed" if status == 0 else "FAILED"
+        print(f"-- {name}: {ended}, {time.perf_counter() - start:.0f} s\n", flush=True)
+        if status != 0:
+            self.failed.append(name)
+
+    def close(self) -> int:
+        for each in self.omitted:
+            print(f"left out: {each}")
+        print(f"FAILED: {', '.join(self.failed)}" if self.failed else "all checks passed")
+        return 1 if self.failed else 0
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description="lint, types, tests and packaging, on every Python found")
+    arguments.add_argument("--quick", action="store_true", help="one Python, no slow tests, no packaging")
+    quick: bool = arguments.parse_args().quick
+    pythons, check = available(), Check()
+    if not pythons:
+        print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
+        return 2
+    (version, executable), *others = pythons.items()
+    _main_python(check, version, executable, quick)
+    if quick:
+        check.omitted.append("slow tests, packaging and the other Pythons (--quick)")
+    else:
+        _other_pythons(check, others)
+        check.omitted += [f"tests on Python {each}: not found" for each in SUPPORTED if each not in pythons]
+    return check.close()
+
+
+def _main_python(check: Check, version: str, executable: str, quick: bool) -> None:
+    python = environment(version, executable, ".[dev]")
+    check.run("lint", python, "-m", "ruff", "check")
+    for target in [version] if quick else sorted({version, SUPPORTED[0], SUPPORTED[-1]}):
+        check.run(f"types for Python {target}", python, "-m", "mypy", "--python-version", target)
+    check.run(f"tests on Python {version}", python, "-m", "pytest", *(FAST if quick else ()))
+    if not quick:
+        check.run("packaging", python, "scripts/release.py")
+
+
+def _other_pythons(check: Check, others: list[tuple[str, str]]) -> None:
+    for version, executable in others:
+        oldest = OLDEST if version == SUPPORTED[0] else ()
+        python = environment(version, executable, ".[test]", *oldest)
+        name = " ".join((f"tests on Python {version}", *oldest))
+        check.run(name, python, "-m", "pytest", "-q", *FAST)
+        check.omitted.append(f"slow tests on Python {version}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,453 @@
+"""The two additions that privacy accounting is made of, on graded lattices.
+
+* ``RatioSum``: ratios add. It is the heart of allocation: of m steps one is chosen, Q is the product of the steps' Q and P
+  the mixture over which step is chosen, so the ratio is the mean of the m ratios. Positions hold the *sum*, P is normalised.
+* ``LossSum``: losses add. It is composition.
+
+Each comes for the upper side (one channel: the ratio of a point is the point's own, so one measure says both) and for the lower
+side (two channels: p and q of a cell, whose ratio is anywhere near its point). Legend: m is the number of terms summed
+so far, u the unit, o the origin of one term, i a position within shift k, so that the value is m o + u i 2^k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privloss._ask import Side
+from privloss._graded import Channels, Layout, Level, Piece, Shares, add_pieces, levels, positions, unscale
+from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U
+
+LN2 = math.log(2.0)
+
+
+@dataclass(frozen=True)
+class State:
+    """A measure on the lattice, with its atoms and the allowance it has used.
+
+    ``offset`` is the sum of the origins of its terms; ``weight`` the sum of their weights (ratios only: the mean ratio is the
+    value over the weight, and the share of a factor in a mixture its weight over the whole).
+    """
+
+    blocks: list[Piece]
+    count: int
+    offset: float
+    weight: float
+    q_only: float
+    p_only: float
+    eta_q: float
+    eta_x: float
+
+    @property
+    def points(self) -> int:
+        return sum(block.values.shape[1] for block in self.blocks)
+
+
+def correlate(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.convolve(a, b)
+
+
+def _halves(rows: int) -> Shares:
+    half = np.full((rows, 1), 0.5)
+    return lambda shift: (half, half)
+
+
+def _filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """q e^up and p e^down of cells. Where one of the two underflows, the other and the cell's edge bound it from above:
+    that lowers the ratio on the right and raises it on the left, which is the safe way on the lower side."""
+    low, high = np.concatenate(([-np.inf], cuts)), np.concatenate((cuts, [np.inf]))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        q = np.where((got.q < 1e-290) & (got.p > got.q), got.p * np.exp(up - low), got.q * np.exp(up))
+        p = np.where((got.p < 1e-290) & (got.q > got.p), got.q * np.exp(down + high), got.p * np.exp(down))
+    return np.nan_to_num(q, nan=0.0, posinf=0.0), np.nan_to_num(p, nan=0.0, posinf=0.0)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What both additions share: walking the shifts, and cutting the tails."""
+
+    unit: float
+    origin: float
+    side: Side
+
+    @property
+    def channels(self) -> Channels:
+        raise NotImplementedError
+
+    def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
+        """All pairs of a stored piece and a plain one; ``weights`` are the shares of steps of the two."""
+        raise NotImplementedError
+
+    def square(self, level: Level) -> list[Piece]:
+        """All pairs of one measure with itself whose coarser member is at this level."""
+        raise NotImplementedError
+
+    def atoms(self, a: State, b: State) -> tuple[float, float, list[Piece]]:
+        """q_only and p_only of the sum, and the ordinary outcomes that atoms give."""
+        raise NotImplementedError
+
+    def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
+        """(q, p) of the points of a block."""
+        raise NotImplementedError
+
+    def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
+        """Move the masses of ``cut`` into point ``at`` of ``edge`` (in place) and the atoms: returns their growth (q, p)."""
+        raise NotImplementedError
+
+    def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
+        raise NotImplementedError
+
+    def add(self, a: State, b: State) -> tuple[list[Piece], State]:
+        """The pieces of the sum of two independent measures, and its state but for the blocks."""
+        shifts = [p.shift for p in (*a.blocks, *b.blocks)]
+        span = range(min(shifts), max(shifts) + 1)
+        pieces: list[Piece] = []
+        if a is b:
+            for level in levels(a.blocks, self.channels, span):
+                pieces += self.square(level)
+        else:
+            share = a.weight / (a.weight + b.weight)
+            both = zip(levels(a.blocks, self.channels, span), levels(b.blocks, self.channels, span), strict=True)
+            for one, two in both:
+                pieces += self._pairs(one, two, (share, 1.0 - share))
+        q_only, p_only, extra = self.atoms(a, b)
+        terms = max(min(x, y) for x, y in ((a.points, b.points),)) + 4.0 * len(span) + 16
+        eta_q, eta_x = self.eta_of_sum(a, b, terms)
+        return pieces + extra, State(
+            [], a.count + b.count, a.offset + b.offset, a.weight + b.weight, q_only, p_only, eta_q, eta_x
+        )
+
+    def _pairs(self, one: Level, two: Level, weights: tuple[float, float]) -> list[Piece]:
+        pieces = []
+        plain = [unscale(piece, self.channels) for piece in two.own] + ([two.fine] if two.fine is not None else [])
+        total = add_pieces(plain)
+        if total is not None:
+            pieces += [self.times(own, total, weights) for own in one.own]
+        if one.fine is not None:
+            pieces += [self.times(own, one.fine, weights[::-1]) for own in two.own]
+        return pieces
+
+    def trim(self, state: State, left: tuple[float, float], right: tuple[float, float]) -> State:
+        """Cut both ends while the (q, p) mass cut stays within the budgets; nothing is thrown away."""
+        blocks = [piece for piece in state.blocks if piece.values.shape[1]]
+        q_only, p_only = state.q_only, state.p_only
+        for end, (budget_q, budget_p) in ((True, right), (False, left)):
+            blocks, cut = self._cut(blocks, state, budget_q, budget_p, right=end)
+            if cut:
+                where = len(blocks) - 1 if end else 0
+                edge = Piece(blocks[where].shift, blocks[where].start, blocks[where].values.copy())
+                at = edge.values.shape[1] - 1 if end else 0
+                more_q, more_p = self.fold(cut, edge, at, state, right=end)
+                q_only, p_only = q_only + more_q, p_only + more_p
+                blocks[where] = edge
+        return replace(state, blocks=blocks, q_only=q_only, p_only=p_only)
+
+    def _cut(
+        self, blocks: list[Piece], state: State, budget_q: float, budget_p: float, *, right: bool
+    ) -> tuple[list[Piece], list[Piece]]:
+        kept, cut = list(blocks), []
+        while kept:
+            block = kept[-1] if right else kept[0]
+            q, p = self.masses(block, state)
+            if right:
+                q, p = q[::-1], p[::-1]
+            sum_q, sum_p = np.cumsum(q), np.cumsum(p)
+            n = int(min(np.searchsorted(sum_q, budget_q, "right"), np.searchsorted(sum_p, budget_p, "right")))
+            size = q.size
+            if n >= size and len(kept) > 1:
+                cut.append(kept.pop(-1 if right else 0))
+                budget_q, budget_p = budget_q - float(sum_q[-1]), budget_p - float(sum_p[-1])
+                continue
+            n = min(n, size - 1)
+            if n:
+                at = size - n if right else n
+                head = Piece(block.shift, block.start, block.values[:, :at])
+                tail = Piece(block.shift, block.start + at, block.values[:, at:])
+                kept[-1 if right else 0] = head if right else tail
+                cut.append(tail if right else head)
+            break
+        return kept, cut
+
+
+@dataclass(frozen=True)
+class RatioSum(Arithmetic):
+    """Ratios add. Channels: q times 2^k; on the lower side also p."""
+
+    @property
+    def channels(self) -> Channels:
+        return Channels((True,), _halves(1)) if self.side == "upper" else Channels((True, False), _halves(2))
+
+    def ratio(self, shift: int, i: FloatArray, offset: float, weight: float) -> FloatArray:
+        """The ratio of positions, divided by 2^shift so that it cannot overflow."""
+        return (i * self.unit + math.ldexp(offset, -shift)) / weight
+
+    def log_ratio(self, shift: int, i: FloatArray, offset: float, weight: float) -> FloatArray:
+        ratio = self.ratio(shift, i, offset, weight)
+        with np.errstate(divide="ignore"):
+            return np.log(np.ldexp(ratio, shift)) if shift < 900 else np.log(ratio) + shift * LN2
+
+    def start(self, law: Law, slots: Layout, weight: float = 1.0) -> State:
+        """Put one step on the lattice. The point of ratio 0, where the lattice has it, takes ``q_only``."""
+        offset = self.origin * weight
+        grid = positions(slots)
+        shifts = np.concatenate([np.full(i.size, k, np.int32) for k, i in grid])
+        loss = np.concatenate([self.log_ratio(k, i, offset, weight) for k, i in grid])
+        zero = int(np.isneginf(loss[0]))
+        if self.side == "upper":
+            got = law.hats(loss[zero:])
+            with np.errstate(under="ignore"):
+                tail = got.p * np.exp(np.minimum(shifts[zero:] * LN2 - loss[zero:], 700.0))
+                q = np.where(loss[zero:] >= 0, tail, np.ldexp(got.q, shifts[zero:]))
+            rows = q[None, :]
+            head = np.array([[math.ldexp(got.q_only, int(shifts[0]))]])
+        else:
+            cuts = np.logaddexp(loss[:-1], loss[1:]) - LN2
+            got = law.cells(cuts)
+            q, _ = _filled(got, cuts, shifts * LN2, np.zeros_like(loss))
+            rows = np.stack((q, got.p))
+            if zero:
+                rows[0, 0] += math.ldexp(got.q_only, int(shifts[0]))
+            head = np.zeros((2, 0))
+        if zero and self.side == "upper":
+            rows = np.concatenate((head, rows), axis=1)
+        blocks, at = [], 0
+        for slot in slots:
+            size = slot.stop - slot.start
+            blocks.append(Piece(slot.shift, slot.start, rows[:, at : at + size]))
+            at += size
+        eta_x = law.eta_x + EXP_ULPS * U * (2 + float(np.abs(loss[zero:]).max(initial=0.0)))
+        q_only = 0.0 if zero else got.q_only
+        return State(blocks, 1, offset, weight, q_only, got.p_only, law.eta_q + 16 * U, eta_x)
+
+    def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
+        start = own.start + plain.start
+        if self.side == "upper":
+            return Piece(own.shift, start, correlate(own.values[0], plain.values[0])[None, :])
+        p = weights[0] * correlate(own.values[1], plain.values[0])
+        p += weights[1] * np.ldexp(correlate(own.values[0], plain.values[1]), -own.shift)
+        return Piece(own.shift, start, np.stack((correlate(own.values[0], plain.values[0]), p)))
+
+    def square(self, level: Level) -> list[Piece]:
+        if not level.own:
+            return []
+        fine = [level.fine] if level.fine is not None else []
+        once = add_pieces([unscale(piece, self.channels) for piece in level.own] + fine)
+        assert once is not None
+        twice = add_pieces([once, *fine])
+        assert twice is not None
+        pieces = []
+        for own in level.own:
+            q = correlate(own.values[0], twice.values[0])[None, :]
+            if self.side == "upper":
+                pieces.append(Piece(own.shift, own.start + twice.start, q))
+                continue
+            p = correlate(own.values[1], once.values[0])
+            pieces.append(Piece(own.shift, own.start + twice.start, np.stack((q[0], p))))
+            if level.fine is not None:
+                cross = np.ldexp(correlate(own.values[0], level.fine.values[1]), -own.shift)
+                rows = np.stack((np.zeros_like(cross), cross))
+                pieces.append(Piece(own.shift, own.start + level.fine.start, rows))
+        return pieces
+
+    def atoms(self, a: State, b: State) -> tuple[float, float, list[Piece]]:
+        share = a.weight / (a.weight + b.weight)
+        p_only = share * a.p_only + (1 - share) * b.p_only
+        pieces: list[Piece] = []
+        for atom, other, weight in ((a.q_only, b, 1 - share), (b.q_only, a, share)):
+            if atom > 0:
+                factor = np.array([[atom], [atom * weight]][: len(self.channels.scaled)])
+                pieces += [Piece(k, start, factor * values) for k, start, values in other.blocks]
+        return a.q_only * b.q_only, p_only, pieces
+
+    def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
+        own = terms * U if self.side == "lower" else 0.0  # p and q are summed apart, so their ratio errs too
+        return a.eta_q + b.eta_q + terms * U, max(a.eta_x, b.eta_x) + own
+
+    def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
+        i = np.arange(block.start, block.stop, dtype=np.float64)
+        p = block.values[0] * self.ratio(block.shift, i, state.offset, state.weight) if self.side == "upper" else block.values[1]
+        return np.ldexp(block.values[0], -block.shift), p
+
+    def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
+        more_q = more_p = 0.0
+        k_e, i_e = edge.shift, edge.start + at
+        for piece in cut:
+            k = piece.shift
+            if self.side == "lower":
+                edge.values[0, at] += math.ldexp(float(piece.values[0].sum()), k_e - k)
+                edge.values[1, at] += float(piece.values[1].sum())
+                continue
+            i = np.arange(piece.start, piece.stop, dtype=np.float64)
+            away = (i - math.ldexp(i_e, k_e - k)) * self.unit / state.weight  # ratio past the edge, over 2^k
+            if right:
+                edge.values[0, at] += math.ldexp(float(piece.values[0].sum()), k_e - k)
+                more_p += float(piece.values[0] @ away)
+            else:
+                at_edge = float(self.ratio(k_e, np.array([float(i_e)]), state.offset, state.weight)[0])
+                near = np.ldexp(self.ratio(k, i, state.offset, state.weight), k - k_e) / at_edge
+                edge.values[0, at] += math.ldexp(float(piece.values[0] @ near), k_e - k)
+                more_q += math.ldexp(float(piece.values[0] @ np.ldexp(-away, k - k_e)), -k) / at_edge
+        return more_q, more_p
+
+    def finish(self, state: State) -> Pair:
+        loss, q, p = [], [], []
+        q_only = state.q_only
+        for block in state.blocks:
+            k = block.shift
+            i = np.arange(block.start, block.stop, dtype=np.float64)
+            plain = np.ldexp(block.values[0], -k)
+            if self.side == "upper":
+                ratio = self.ratio(k, i, state.offset, state.weight)
+                here, mass = self.log_ratio(k, i, state.offset, state.weight), block.values[0] * ratio
+                keep = (ratio > 0) & (block.values[0] > 0)
+                q_only += float(plain[ratio <= 0].sum())
+            else:
+                mass, keep = block.values[1], (block.values[0] > 0) & (block.values[1] > 0)
+                q_only += float(plain[block.values[1] <= 0].sum())
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    near = np.log1p((mass - plain) / plain)
+                    far = np.log(mass / block.values[0]) + k * LN2
+                    here = np.where(np.abs(mass - plain) < 0.5 * plain, near, far)
+            loss.append(here[keep])
+            q.append(plain[keep])
+            p.append(mass[keep])
+        return _sorted_pair(loss, q, p, q_only, state, self.side)
+
+
+@dataclass(frozen=True)
+class LossSum(Arithmetic):
+    """Losses add. The stored measure is ``gauge``: p itself, or q; the other is e^-loss (e^loss) times it.
+
+    On the lower side the second channel is the other measure brought to the same scale by the loss of its *point*, so
+    that neither underflows when losses run to thousands: the ratio of the two channels is the offset from the point.
+    """
+
+    gauge: str = "p"
+
+    @property
+    def channels(self) -> Channels:
+        rows = 1 if self.side == "upper" else 2
+        return Channels((False,) * rows, self._shares)
+
+    def _shares(self, shift: int) -> tuple[FloatArray, FloatArray]:
+        s = math.ldexp(self.unit, shift)
+        up = self.gauge == "p"
+        if self.side == "upper":  # spread: q e^s/(1+e^s) to the left and q/(1+e^s) to the right; p the other way round
+            major, minor = 1.0 / (1.0 + math.exp(-s)), math.exp(-s) / (1.0 + math.exp(-s))
+            left, right = (minor, major) if up else (major, minor)
+            return np.array([[left]]), np.array([[right]])
+        grow, fall = 0.5 * math.exp(min(s, 700.0)), 0.5 * math.exp(-s)  # split in two equal halves, then merge
+        left, right = (fall, grow) if up else (grow, fall)
+        return np.array([[0.5], [left]]), np.array([[0.5], [right]])
+
+    def loss(self, shift: int, i: FloatArray, offset: float) -> FloatArray:
+        return np.ldexp(i, shift) * self.unit + offset
+
+    def start(self, law: Law, slots: Layout) -> State:
+        loss = np.concatenate([self.loss(k, i, self.origin) for k, i in positions(slots)])
+        if self.side == "upper":
+            got = law.hats(loss)
+            p, q = self._both(got.p, got.q, loss)
+            rows = (p if self.gauge == "p" else q)[None, :]
+        else:
+            cuts = 0.5 * (loss[:-1] + loss[1:])
+            got = law.cells(cuts)
+            q, p = _filled(got, cuts, loss, -loss)
+            rows = np.stack((got.p, q) if self.gauge == "p" else (got.q, p))
+        blocks, at = [], 0
+        for slot in slots:
+            size = slot.stop - slot.start
+            blocks.append(Piece(slot.shift, slot.start, rows[:, at : at + size]))
+            at += size
+        eta_x = law.eta_x + 4 * U * float(np.abs(loss).max())
+        eta_q = law.eta_q + 16 * U + EXP_ULPS * U * (2 + float(np.abs(loss).max()))
+        return State(blocks, 1, self.origin, 1.0, got.q_only, got.p_only, eta_q, eta_x)
+
+    @staticmethod
+    def _both(p: FloatArray, q: FloatArray, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Each mass from the one that is accurate at its loss."""
+        with np.errstate(under="ignore", over="ignore"):
+            up = loss >= 0
+            return np.where(up, p, q * np.exp(np.minimum(loss, 0))), np.where(up, p * np.exp(-np.maximum(loss, 0)), q)
+
+    def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
+        rows = [correlate(x, y) for x, y in zip(own.values, plain.values, strict=True)]
+        return Piece(own.shift, own.start + plain.start, np.stack(rows))
+
+    def square(self, level: Level) -> list[Piece]:
+        fine = [level.fine] if level.fine is not None else []
+        twice = add_pieces([*level.own, *fine, *fine])
+        return [self.times(own, twice, (0.5, 0.5)) for own in level.own] if twice is not None else []
+
+    def atoms(self, a: State, b: State) -> tuple[float, float, list[Piece]]:
+        return a.q_only + b.q_only * (1 - a.q_only), a.p_only + b.p_only * (1 - a.p_only), []
+
+    def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
+        own = 2 * terms * U if self.side == "lower" else 0.0
+        return a.eta_q + b.eta_q + (terms + 16) * U, a.eta_x + b.eta_x + own
+
+    def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
+        loss = self.loss(block.shift, np.arange(block.start, block.stop, dtype=np.float64), state.offset)
+        mass = block.values[0]
+        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+            if self.gauge == "p":
+                return np.nan_to_num(mass * np.exp(-loss), nan=0.0, posinf=1.0), mass
+            return mass, np.nan_to_num(mass * np.exp(loss), nan=0.0, posinf=1.0)
+
+    def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
+        more_q = more_p = 0.0
+        end = float(self.loss(edge.shift, np.array([float(edge.start + at)]), state.offset)[0])
+        for piece in cut:
+            loss = self.loss(piece.shift, np.arange(piece.start, piece.stop, dtype=np.float64), state.offset)
+            away = loss - end  # positive on the right, negative on the left
+            mass = piece.values[0]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                if self.side == "lower":
+                    edge.values[0, at] += float(mass.sum())
+                    shift = -away if self.gauge == "p" else away
+                    edge.values[1, at] += float(np.nan_to_num(piece.values[1] * np.exp(shift), nan=0.0).sum())
+                    continue
+                if self.gauge == "p":
+                    stays = np.exp(-away) if right else np.ones_like(away)
+                    more = mass * -np.expm1(-away) if right else mass * np.exp(-loss) * -np.expm1(away)
+                else:
+                    stays = np.ones_like(away) if right else np.exp(away)
+                    more = mass * np.exp(loss) * -np.expm1(-away) if right else mass * -np.expm1(away)
+                more = np.nan_to_num(more, nan=0.0, posinf=1.0)
+            edge.values[0, at] += float(mass @ stays)
+            more_q, more_p = more_q + float(more.sum()) * (not right), more_p + float(more.sum()) * right
+        return more_q, more_p
+
+    def finish(self, state: State) -> Pair:
+        loss, q, p = [], [], []
+        for block in state.blocks:
+            point = self.loss(block.shift, np.arange(block.start, block.stop, dtype=np.float64), state.offset)
+            one = block.values[0]
+            keep = one > 0
+            if self.side == "lower":
+                other = block.values[1]
+                keep &= (other > 0) & np.isfinite(other)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    top, bottom = (one, other) if self.gauge == "p" else (other, one)
+                    near = np.log1p((top - bottom) / bottom)
+                    far = np.log(top) - np.log(bottom)
+                    point = point + np.where(np.abs(top - bottom) < 0.5 * bottom, near, far)
+            point, one = point[keep], one[keep]
+            with np.errstate(over="ignore", under="ignore"):
+                loss.append(point)
+                q.append(one * np.exp(-point) if self.gauge == "p" else one)
+                p.append(one if self.gauge == "p" else one * np.exp(point))
+        return _sorted_pair(loss, q, p, state.q_only, state, self.side)
+
+
+def _sorted_pair(
+    loss: list[FloatArray], q: list[FloatArray], p: list[FloatArray], q_only: float, state: State, side: Side
+) -> Pair:
+    points = np.concatenate(loss)
+    order = np.argsort(points, kind="stable")
+    worst = float(np.abs(points).max(initial=0.0))
+    eta_x = state.eta_x + EXP_ULPS * U * (2 + worst)
+    masses = np.concatenate(q)[order], np.concatenate(p)[order]
+    return Pair(points[order], *masses, q_only, state.p_only, side, state.eta_q + EXP_ULPS * U * (2 + worst), eta_x)

@@ -1,0 +1,49 @@
+"""What an evaluation is asked for: handed down the tree of a scheme, one field per decision."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal
+
+Side = Literal["upper", "lower"]
+Direction = Literal["remove", "add"]
+
+
+class OutOfTime(Exception):
+    """Raised inside the evaluator when the deadline has passed; the question answers with what it has."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One evaluation.
+
+    * ``side``: spread (upper) or merge (lower).
+    * ``direction``: the direction whose answer is wanted; it decides which tails matter.
+    * ``spacing``: lattice spacing in standard deviations of whatever is being summed. The gap goes as its square.
+    * ``tail``: mass that may be cut at this node, as a share of the answer. It passes unchanged through a sum, is
+      divided by the rounds of a composition, and grows by 1/rate through a subsampling.
+    * ``focus``: log of the probability at which the law is looked at (the delta of the question). It only places
+      lattices; no bound depends on it.
+    * ``nested``: whether something is done to the law afterwards, so that both of its measures matter in both tails.
+    * ``deadline``: ``time.perf_counter()`` after which to give up.
+    """
+
+    side: Side
+    direction: Direction
+    spacing: float
+    tail: float
+    focus: float
+    nested: bool = False
+    deadline: float = inf
+
+    def per_round(self, rounds: int) -> Ask:
+        return replace(self, tail=self.tail / rounds, focus=self.focus / rounds)
+
+    def per_rate(self, log_rate: float) -> Ask:
+        return replace(self, focus=min(self.focus - log_rate, -0.5))
+
+    def check_time(self) -> None:
+        if time.perf_counter() > self.deadline:
+            raise OutOfTime

@@ -1,0 +1,130 @@
+"""Certified answers from one pair: the allowances are applied here, once, on the side that keeps the bound.
+
+For the remove direction of an upper pair (masses off by at most a factor 1 +- eta_q, ratios by 1 +- eta_x):
+
+    delta(eps) <= (1 + eta_q) [ sum p (1 - e^(eps - eta_x - loss))_+ + p_only ] + floor
+
+and with all signs reversed for a lower pair. The add direction is the remove direction of the dual. ``floor`` pays for what
+underflowed on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from privloss._ask import Direction
+from privloss._pair import EXP_ULPS, FloatArray, Pair, U
+
+FLOOR = 1e-290
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The privacy profile of a pair, seen in one direction, as a bound of its side."""
+
+    pair: Pair
+    direction: Direction
+
+    @cached_property
+    def seen(self) -> Pair:
+        return self.pair if self.direction == "remove" else self.pair.swapped()
+
+    @cached_property
+    def sign(self) -> float:
+        return 1.0 if self.pair.side == "upper" else -1.0
+
+    @cached_property
+    def eta(self) -> float:
+        """Of masses, and of the sums and exponentials below."""
+        return self.pair.eta_q + (2 * EXP_ULPS + self.pair.loss.size) * U
+
+    @cached_property
+    def slip(self) -> float:
+        return self.pair.eta_x + 4 * U
+
+    def delta(self, epsilon: float) -> float:
+        """A bound on delta at any real epsilon."""
+        seen = self.seen
+        if epsilon == math.inf:
+            raw = seen.p_only
+        elif epsilon == -math.inf:
+            return 1.0
+        else:
+            level = epsilon - self.sign * (self.slip + 2 * U * abs(epsilon))
+            first = int(np.searchsorted(seen.loss, level, side="right"))
+            raw = float(seen.p[first:] @ -np.expm1(level - seen.loss[first:])) + seen.p_only
+        bound = raw * (1.0 + self.sign * self.eta) + self.sign * FLOOR
+        floor = max(0.0, -math.expm1(epsilon)) if epsilon < 0 else 0.0  # delta(eps) is at least 1 - e^eps
+        if self.sign < 0:
+            floor *= 1 - 4 * U
+        return min(max(bound, floor), 1.0)
+
+    def epsilon(self, delta: float) -> float:
+        """A bound on the smallest epsilon >= 0 with delta(epsilon) <= delta; inf when there is none."""
+        seen = self.seen
+        if self.delta(0.0) <= delta:
+            return 0.0
+        if delta <= 0.0:
+            return self._largest()
+        goal = (delta - self.sign * FLOOR) / (1.0 + self.sign * self.eta) * (1.0 - self.sign * 4 * U) - seen.p_only
+        if goal <= 0.0:
+            return math.inf
+        points = seen.loss[seen.loss > 0]
+        lo, hi = 0, points.size  # the answer lies between points[lo - 1] and points[lo] for the smallest such lo
+        while lo < hi:
+            middle = (lo + hi) // 2
+            if self._raw(float(points[middle])) <= goal:
+                hi = middle
+            else:
+                lo = middle + 1
+        base = float(points[lo - 1]) if lo else 0.0
+        above = seen.loss > base
+        p = seen.p[above]
+        away = base - seen.loss[above]
+        q_there = float(p @ np.exp(away))  # e^base times the q-mass above
+        excess = float(p @ -np.expm1(away))
+        if q_there <= 0.0:
+            return base
+        epsilon = base + math.log1p(max((excess - goal) / q_there, 0.0))
+        epsilon += self.sign * (self.slip + 8 * U * (1 + epsilon) + 8 * U * seen.loss.size * (excess + goal) / q_there)
+        return max(epsilon, 0.0)
+
+    def _raw(self, level: float) -> float:
+        first = int(np.searchsorted(self.seen.loss, level, side="right"))
+        return float(self.seen.p[first:] @ -np.expm1(level - self.seen.loss[first:]))
+
+    def _largest(self) -> float:
+        """The smallest epsilon with delta 0: the largest loss of the pair."""
+        seen = self.seen
+        if seen.p_only > 0:
+            return math.inf
+        top = seen.loss[seen.p > 0]
+        return max(float(top[-1]) + self.sign * self.slip, 0.0) if top.size else 0.0
+
+    def power(self, fpr: float) -> float:
+        """A bound on 1 - (false negative rate) of the best test at a false positive rate.
+
+        From 1 - fnr = min over k >= 0 of delta(k) + k fpr, with the certified delta: the allowances scale fpr and the answer.
+        """
+        seen, sign = self.seen, self.sign
+        scale = (1 + sign * self.eta) * (1 + sign * self.slip)
+        rate = fpr * (1 + sign * (self.slip + 4 * U)) / (1 + sign * self.eta)
+        q, p, loss = seen.q[::-1], seen.p[::-1], seen.loss[::-1]
+        taken = np.concatenate(([0.0], np.cumsum(q)))
+        n = int(np.searchsorted(taken, rate, side="right")) - 1
+        total = seen.p_only + float(p[:n].sum())
+        if n < q.size:
+            total += (rate - float(taken[n])) * math.exp(min(float(loss[n]), 700.0))
+        return min(max(total * scale + sign * FLOOR, 0.0), 1.0)
+
+
+def masses(pair: Pair) -> tuple[float, float]:
+    """Total (q, p) mass, atoms included: 1 each, to rounding."""
+    return float(pair.q.sum()) + pair.q_only, float(pair.p.sum()) + pair.p_only
+
+
+__all__ = ["Curve", "FloatArray", "masses"]

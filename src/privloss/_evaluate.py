@@ -1,0 +1,331 @@
+"""One evaluator: what each operation does to a law. Every function returns a law for one side of the bound.
+
+An operation is monotone in the order of design: applied to a law that dominates (is dominated), it gives one that dominates
+(is dominated). So rounding may happen anywhere, at any depth; each node is told the budget it may spend (``Ask``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privloss._arithmetic import LossSum, RatioSum, State
+from privloss._ask import Ask
+from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U, from_outcomes
+from privloss._power import Budget, Place, Shape, join, power, slots_for, tilted
+
+if TYPE_CHECKING:
+    from privloss._scheme import Scheme
+
+SAMPLES = 400  # losses at which a law is looked at to place its lattice
+EXACT_CORE = 2048  # points kept apart when a law lives on a lattice of its own
+MOST_LOSS = 1e5
+
+
+def allocate_law(of: Scheme, steps: int, ask: Ask) -> Law:
+    """1-out-of-``steps`` allocation: the mean of ``steps`` independent ratios."""
+    return allocation_law(((of, steps),), None, ask)
+
+
+def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, ...] | None, ask: Ask) -> Law:
+    """One step of all is chosen, in part j with probability ``weights[j]``, uniform inside: the weighted mean of ratios."""
+    total = sum(steps for _, steps in parts)
+    shares = [steps / total for _, steps in parts] if weights is None else list(weights)
+    below = replace(ask, nested=True, focus=ask.focus / total if ask.direction == "add" else ask.focus)
+    laws = [of.law(below) for of, _ in parts]
+    scales = [share * total / steps for share, (_, steps) in zip(shares, parts, strict=True)]
+    shapes = [_ratio_shape(law, steps, ask) for law, (_, steps) in zip(laws, parts, strict=True)]
+    loose = ask.tail
+    if ask.direction == "add":  # ratios cut at the top lower the mean ratio by their P-mass: relative, not absolute
+        sd = math.sqrt(sum((s * x.at(n)[1]) ** 2 for s, x, (_, n) in zip(scales, shapes, parts, strict=True))) / total
+        loose = max(ask.tail, 0.02 * ask.spacing**2 * min(sd, 1.0))
+    budget = Budget((ask.tail, math.inf), (math.inf, loose))
+    if len(parts) == 1:
+        lattice = _lattice_of(_ratios(laws[0]) if laws[0].atoms is not None else None)
+        origin, unit = lattice or (0.0, ask.spacing * shapes[0].at(1)[1])
+        unit = unit or 1.0
+    else:
+        lattice, origin = None, 0.0
+        unit = min(ask.spacing * scale * shape.at(1)[1] for scale, shape in zip(scales, shapes, strict=True)) or 1.0
+    arithmetic = RatioSum(unit, origin, ask.side)
+    done: list[tuple[State, Place]] = []
+    for law, shape, scale, (_, steps) in zip(laws, shapes, scales, parts, strict=True):
+        scaled = replace(shape, values=shape.values * scale)
+        exact = EXACT_CORE if lattice else 0
+        place = scaled.place(1, steps, origin, exact)
+        lo, hi = law.window(ask.tail, loose)
+        bottom = 0 if origin == 0.0 and lo < math.log(unit / scale) else _position(lo, scale, origin, unit)
+        slots = slots_for(unit, place, ask, bottom, _position(hi, scale, origin, unit) + 1)
+        one = arithmetic.start(law, slots, scale)
+        state = power(arithmetic, one, steps, scaled, budget.part(1 / len(parts)), ask, thin=False, exact=exact)
+        done.append((state, scaled.place(steps, steps, origin, exact)))
+    return arithmetic.finish(join(arithmetic, done, budget, ask))
+
+
+def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
+    """Composition: losses add."""
+    total = sum(rounds for _, rounds in parts)
+    below = ask.per_round(total)
+    laws = [of.law(below) for of, _ in parts]
+    gauge = "p" if ask.direction == "remove" else "q"
+    shapes = [_loss_shape(law, rounds, ask, gauge, len(parts)) for law, (_, rounds) in zip(laws, parts, strict=True)]
+    lattice = _lattice_of(laws[0].atoms) if len(parts) == 1 else None
+    if lattice:
+        origins, unit = [lattice[0]], lattice[1]
+    else:
+        origins = [law.low if math.isfinite(law.low) else 0.0 for law in laws]
+        units = [ask.spacing * min(shape.at(1)[1], 10.0) for shape in shapes]
+        unit = min((u for u in units if u > 0), default=1.0)
+    if ask.nested:
+        budget = Budget((ask.tail, math.inf), (math.inf, ask.tail))
+    elif gauge == "p":
+        budget = Budget((math.inf, ask.tail), (math.inf, ask.tail))
+    else:
+        budget = Budget((ask.tail, math.inf), (ask.tail, math.inf))
+    exact = EXACT_CORE if lattice else 0
+    done = []
+    for law, shape, origin, (_, rounds) in zip(laws, shapes, origins, parts, strict=True):
+        ask.check_time()
+        arithmetic = LossSum(unit, origin, ask.side, gauge)
+        lo, hi = law.window(below.tail, below.tail)
+        bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
+        if math.isfinite(law.low):
+            bottom = max(bottom, 0)
+        slots = slots_for(unit, shape.place(1, rounds, origin, exact), ask, bottom, max(top, bottom + 1))
+        one = arithmetic.start(law, slots)
+        state = power(arithmetic, one, rounds, shape, budget.part(rounds / total), ask, thin=True, exact=exact)
+        done.append((state, shape.place(rounds, rounds, origin, exact)))
+    return arithmetic.finish(join(arithmetic, done, budget, ask))
+
+
+def subsample_law(of: Scheme, rate: float, ask: Ask) -> Law:
+    """Poisson subsampling: p <- rate p + (1 - rate) q."""
+    law = of.law(replace(ask.per_rate(math.log(rate)), nested=True))
+    return _subsampled_pair(law, rate) if isinstance(law, Pair) else Subsampled(law, rate)
+
+
+def swap_law(of: Scheme, ask: Ask) -> Law:
+    """The dual: P and Q exchanged."""
+    law = of.law(replace(ask, direction="add" if ask.direction == "remove" else "remove"))
+    return law.swapped() if isinstance(law, Pair) else Swapped(law)
+
+
+def as_pair(law: Law, ask: Ask) -> Pair:
+    """A law as a list of outcomes: as it is, or on a lattice of its own."""
+    if isinstance(law, Pair):
+        return law
+    gauge = "p" if ask.direction == "remove" else "q"
+    shape = _loss_shape(law, 1, ask, gauge, 1)
+    origin = law.low if math.isfinite(law.low) else 0.0
+    unit = ask.spacing * min(shape.at(1)[1], 3.0) or 1.0
+    arithmetic = LossSum(unit, origin, ask.side, gauge)
+    lo, hi = law.window(ask.tail, ask.tail)
+    bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
+    place = shape.place(1, 1, origin, 0)
+    state = arithmetic.start(law, slots_for(unit, place, ask, bottom, max(top, bottom + 1)))
+    return arithmetic.finish(state)
+
+
+def _position(loss: float, scale: float, origin: float, unit: float) -> int:
+    """Position of a ratio, which may be far beyond the largest double."""
+    if loss < 600:
+        return math.floor((scale * math.exp(loss) - scale * origin) / unit)
+    binary = (loss + math.log(scale / unit)) / math.log(2.0)
+    return int(2.0 ** (binary % 1.0 + 52)) << (math.floor(binary) - 52)
+
+
+def _samples(law: Law, ask: Ask) -> tuple[FloatArray, Masses]:
+    """Losses within the window and the masses about them."""
+    loss = law.grid(SAMPLES, ask.tail, ask.tail)
+    return loss, law.cells(0.5 * (loss[:-1] + loss[1:]))
+
+
+def _ratios(law: Law) -> FloatArray | None:
+    if law.atoms is None or law.high > 500:
+        return None
+    zero = isinstance(law, Pair) and law.q_only > 0
+    return np.exp(law.atoms) if not zero else np.concatenate(([0.0], np.exp(law.atoms)))
+
+
+def _ratio_shape(law: Law, steps: int, ask: Ask) -> Shape:
+    loss, got = _samples(law, ask)
+    values, weights = np.exp(np.minimum(loss, 700.0)), got.q
+    if got.q_only > 0:
+        values, weights = np.concatenate(([0.0], values)), np.concatenate(([got.q_only], weights))
+    if ask.direction == "add":
+        return Shape(values, tilted(values, weights, steps, ask.focus))
+    return Shape(values, weights, lean=min(math.sqrt(-2 * ask.focus), 12.0))
+
+
+def _loss_shape(law: Law, rounds: int, ask: Ask, gauge: str, parts: int) -> Shape:
+    loss, got = _samples(law, ask)
+    if gauge == "p":
+        return Shape(loss, got.p, lean=min(math.sqrt(-2 * ask.focus), 40.0))
+    return Shape(loss, tilted(loss, got.q, rounds, ask.focus) if parts == 1 else got.q)
+
+
+def _lattice_of(values: FloatArray | None) -> tuple[float, float] | None:
+    """(origin, unit) when the values are all on one arithmetic lattice, to rounding."""
+    if values is None or values.size < 2:
+        return None
+    origin = float(values[0])
+    unit = float(np.diff(values).min())
+    steps = (values - origin) / unit
+    close = np.abs(steps - np.round(steps)).max() <= 4 * U * max(float(np.abs(values).max()) / unit, 1.0)
+    return (origin, unit) if close and steps[-1] <= EXACT_CORE else None
+
+
+def _subsampled_pair(pair: Pair, rate: float) -> Pair:
+    """Exact, outcome by outcome; what was only possible under Q becomes an outcome of ratio 1 - rate."""
+    with np.errstate(over="ignore"):
+        excess = np.expm1(pair.loss)
+    loss = np.where(pair.loss < 600, np.log1p(rate * excess), pair.loss + math.log(rate))
+    p = rate * pair.p + (1 - rate) * pair.q
+    if pair.q_only > 0:
+        loss = np.concatenate(([math.log1p(-rate)], loss))
+        p = np.concatenate(([(1 - rate) * pair.q_only], p))
+    q = np.concatenate(([pair.q_only], pair.q)) if pair.q_only > 0 else pair.q
+    return Pair(
+        loss, q, p, 0.0, rate * pair.p_only, pair.side, pair.eta_q + 8 * U, pair.eta_x + 4 * EXP_ULPS * U
+    )
+
+
+@dataclass(frozen=True)
+class Subsampled(Law):
+    """A subsampled law that is not a list: points are pulled back to the law inside."""
+
+    of: Law
+    rate: float
+
+    @property
+    def low(self) -> float:
+        return math.log1p(-self.rate)
+
+    @property
+    def high(self) -> float:
+        return self._push(np.array([self.of.high]))[0] if math.isfinite(self.of.high) else math.inf
+
+    @property
+    def atoms(self) -> FloatArray | None:
+        return None
+
+    @property
+    def eta_q(self) -> float:
+        return self.of.eta_q + 8 * U
+
+    @property
+    def eta_x(self) -> float:
+        return self.of.eta_x + 4 * EXP_ULPS * U
+
+    def _push(self, loss: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            pushed = np.log1p(self.rate * np.expm1(loss))
+        return np.where(loss < 600, pushed, loss + math.log(self.rate))
+
+    def _pull(self, loss: FloatArray) -> FloatArray:
+        """The loss inside, for losses above log(1 - rate)."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            excess = np.expm1(loss) / self.rate
+            bottom = (1 - self.rate) / self.rate * np.expm1(loss - self.low)
+            pulled = np.where(np.abs(excess) < 0.5, np.log1p(excess), np.log(bottom))
+        return np.where(loss < 600, pulled, loss - math.log(self.rate))
+
+    def window(self, left: float, right: float) -> tuple[float, float]:
+        budget = right / self.rate
+        lo, hi = self.of.window(left, min(budget, 0.5))
+        for _ in range(3):  # Q adds to the tail of P: (1 - rate) e^-loss of it
+            budget = right / (self.rate + (1 - self.rate) * math.exp(-max(hi, 0.0)))
+            hi = max(self.of.window(left, min(budget, 0.5))[1], lo)
+        lo, hi = self._push(np.array([lo, hi]))
+        return float(lo), float(hi)
+
+    def grid(self, count: int, left: float, right: float) -> FloatArray:
+        lo, hi = self.window(left, right)
+        inside = self._pull(np.array([max(lo, self.low * (1 - 1e-9)), hi]))
+        inside[0] = max(inside[0], self.of.window(left, min(right / self.rate, 0.5))[0])
+        return self._push(np.linspace(inside[0], max(inside[1], inside[0] + 1e-9), count))
+
+    def _split(self, loss: FloatArray) -> tuple[int, FloatArray]:
+        """How many losses cannot be reached, and the others pulled back (strictly increasing)."""
+        pulled = self._pull(loss)
+        reach = (loss > self.low) & np.isfinite(pulled)
+        first = int(np.argmax(reach)) if reach.any() else loss.size
+        return first, np.maximum.accumulate(pulled[first:])
+
+    def hats(self, points: FloatArray) -> Masses:
+        first, inside = self._split(points)
+        got = self.of.hats(inside)
+        rest = np.zeros(first)
+        q = np.concatenate((rest, got.q))
+        p = np.concatenate((rest, self.rate * got.p + (1 - self.rate) * got.q))
+        extra = self._bottom(got.q_only).hats(points)
+        return Masses(q + extra.q, p + extra.p, extra.q_only, self.rate * got.p_only + extra.p_only)
+
+    def cells(self, cuts: FloatArray) -> Masses:
+        first, inside = self._split(cuts)
+        got = self.of.cells(inside)
+        rest = np.zeros(first)
+        q = np.concatenate((rest, got.q))
+        p = np.concatenate((rest, self.rate * got.p + (1 - self.rate) * got.q))
+        extra = self._bottom(got.q_only).cells(cuts)
+        return Masses(q + extra.q, p + extra.p, 0.0, self.rate * got.p_only)
+
+    def _bottom(self, q_only: float) -> Pair:
+        """What was only possible under Q: ratio 1 - rate."""
+        keep = 1 if q_only > 0 else 0
+        q = np.array([q_only][:keep])
+        return Pair(np.array([self.low][:keep]), q, (1 - self.rate) * q, 0.0, 0.0, "upper")
+
+
+@dataclass(frozen=True)
+class Swapped(Law):
+    """The dual of a law that is not a list."""
+
+    of: Law
+
+    @property
+    def low(self) -> float:
+        return -self.of.high
+
+    @property
+    def high(self) -> float:
+        return -self.of.low
+
+    @property
+    def atoms(self) -> FloatArray | None:
+        return None if self.of.atoms is None else -self.of.atoms[::-1]
+
+    @property
+    def eta_q(self) -> float:
+        return self.of.eta_q
+
+    @property
+    def eta_x(self) -> float:
+        return self.of.eta_x
+
+    def window(self, left: float, right: float) -> tuple[float, float]:
+        lo, hi = self._both(left, right)
+        return -hi, -lo
+
+    def _both(self, left: float, right: float) -> tuple[float, float]:
+        """A window of the law inside by its Q on the right and its P on the left: one wide enough for both."""
+        small = min(left, right)
+        return self.of.window(small, small)
+
+    def grid(self, count: int, left: float, right: float) -> FloatArray:
+        small = min(left, right)
+        return -self.of.grid(count, small, small)[::-1]
+
+    def hats(self, points: FloatArray) -> Masses:
+        got = self.of.hats(-points[::-1])
+        return Masses(got.p[::-1], got.q[::-1], got.p_only, got.q_only)
+
+    def cells(self, cuts: FloatArray) -> Masses:
+        got = self.of.cells(-cuts[::-1])
+        return Masses(got.p[::-1], got.q[::-1], got.p_only, got.q_only)
+
+
+__all__ = ["allocate_law", "allocation_law", "as_pair", "compose_law", "from_outcomes", "subsample_law", "swap_law"]

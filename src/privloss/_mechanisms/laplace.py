@@ -1,0 +1,59 @@
+"""Laplace noise, on the reals and on the integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from privloss._check import count, positive
+from privloss._scheme import Mechanism, fix
+
+if TYPE_CHECKING:
+    from privloss._ask import Ask
+    from privloss._pair import Law
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Laplace(Mechanism):
+    """Laplace noise: density exp(-abs(z - centre)/scale)/(2 scale), centred at ``sensitivity`` against 0.
+
+    It is (sensitivity/scale, 0)-private, with an atom at each end of the loss.
+
+    >>> from privloss import Laplace
+    >>> Laplace(scale=2.0)
+    Laplace(scale=2.0)
+    """
+
+    scale: float
+    sensitivity: float = 1.0
+    symmetric: ClassVar[bool] = True  # reflect about sensitivity/2
+
+    def __post_init__(self) -> None:
+        fix(self, scale=positive(scale=self.scale), sensitivity=positive(sensitivity=self.sensitivity))
+
+    def law(self, ask: Ask) -> Law:
+        from privloss._laws.laplace import LaplaceLaw
+
+        return LaplaceLaw(self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiscreteLaplace(Mechanism):
+    """Laplace noise on the integers (geometric): Q(k) proportional to exp(-abs(k)/scale), whole ``sensitivity``.
+
+    >>> from privloss import DiscreteLaplace
+    >>> DiscreteLaplace(scale=2.0, sensitivity=3)
+    DiscreteLaplace(scale=2.0, sensitivity=3)
+    """
+
+    scale: float
+    sensitivity: int = 1
+    symmetric: ClassVar[bool] = True  # reflect: k to sensitivity - k
+
+    def __post_init__(self) -> None:
+        fix(self, scale=positive(scale=self.scale), sensitivity=count(sensitivity=self.sensitivity))
+
+    def law(self, ask: Ask) -> Law:
+        from privloss._laws.integers import discrete_laplace
+
+        return discrete_laplace(self.scale, self.sensitivity)

@@ -1,0 +1,168 @@
+"""Where lattices go, and the sum of many independent terms by doubling.
+
+Placing a lattice is a matter of taste, never of validity: a bad place costs a wide bracket, not a wrong one.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from privloss._arithmetic import Arithmetic, State
+from privloss._ask import Ask
+from privloss._graded import Layout, Piece, deposit, layout
+from privloss._pair import FloatArray
+
+MOST_POINTS = 60_000  # points in half a core: beyond, one convolution takes seconds
+
+
+class Place(NamedTuple):
+    """Where the core of a lattice goes: values (without their offset), and how fine."""
+
+    mean: float
+    sd: float
+    lean: float  # how many standard deviations to the right the answer lies
+    exact: int  # points that stay in the core while no two of them need to be merged
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a lattice needs to know of one term: sample values and weights of the law that sums are seen under.
+
+    With ``tilt`` (the answer lies where all terms are small) the law is tilted towards small values until the sum of all terms has
+    the probability in question. Without it (one large term may make the answer) the body alone is measured: values that fewer than one sum
+    in a hundred contains are left to the graded tail.
+    """
+
+    values: FloatArray
+    weights: FloatArray
+    lean: float = 0.0  # how many standard deviations to the right of the mean the answer lies
+
+    def at(self, count: int) -> tuple[float, float]:
+        """(mean, standard deviation) of the sum of ``count`` terms."""
+        mean, sd = _moments(self.values, self.weights)
+        upper = np.cumsum(self.weights[::-1])[::-1]
+        lower = np.cumsum(self.weights)
+        body = (upper > 0.005 / count) & (lower > 0.005 / count)
+        if body.sum() > 1:
+            _, inner = _moments(self.values[body], self.weights[body])
+            sd = inner if inner > 0 else sd
+        return count * mean, math.sqrt(count) * sd
+
+    def place(self, count: int, total: int, offset: float, exact: int) -> Place:
+        """For the sum of ``count`` out of ``total`` terms, each with its own ``offset``."""
+        mean, sd = self.at(count)
+        return Place(mean - count * offset, sd, self.lean * math.sqrt(count / total), exact)
+
+
+def _moments(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    size = float(np.abs(values).max()) or 1.0  # squares of ratios may overflow
+    scaled, total = values / size, float(weights.sum())
+    mean = float(scaled @ weights) / total
+    return mean * size, math.sqrt(float((scaled - mean) ** 2 @ weights) / total) * size
+
+
+def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) -> FloatArray:
+    """Weights times e^(-slope * value), the slope such that the sum of ``count`` is there with log-probability ``focus``."""
+    weights = weights / weights.sum()
+    mean, sd = _moments(values, weights)
+    if sd == 0.0:
+        return weights
+    start = values - values.min()
+    log_weights = np.log(np.maximum(weights, 1e-320))
+
+    def lean(slope: float) -> tuple[float, FloatArray]:
+        logs = log_weights - slope * start
+        top = float(logs.max())
+        new = np.exp(logs - top)
+        total = float(new.sum())
+        log_m = top + math.log(total)
+        new /= total
+        return -slope * float(new @ start) - log_m, new
+
+    lo, hi = 0.0, math.sqrt(-2 * focus / count) / sd
+    while count * lean(hi)[0] < -focus and hi < 1e6 / sd * math.sqrt(-focus + 1):
+        lo, hi = hi, 4 * hi
+    for _ in range(25):
+        middle = math.sqrt(lo * hi) if lo else 0.5 * hi
+        if count * lean(middle)[0] < -focus:
+            lo = middle
+        else:
+            hi = middle
+    return lean(hi)[1]
+
+
+def slots_for(unit: float, place: Place, ask: Ask, lo: int, hi: int) -> Layout:
+    """The layout that covers positions lo..hi."""
+    room = ask.spacing * place.sd / unit
+    shift = max(0, math.floor(math.log2(room))) if room > 0 else 0
+    spread = place.sd / math.ldexp(unit, shift)
+    half = min(max(math.ceil((4.0 + 0.5 * place.lean) * spread), 8, 0 if shift else place.exact), MOST_POINTS)
+    center = round((place.mean + 0.5 * place.lean * place.sd) / unit)
+    return layout(center, half, lo, hi, shift)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """(q, p) mass that may be cut from the left and from the right of the whole law."""
+
+    left: tuple[float, float]
+    right: tuple[float, float]
+
+    def part(self, share: float) -> Budget:
+        (a, b), (c, d) = self.left, self.right
+        return Budget((a * share, b * share), (c * share, d * share))
+
+
+def settle(arithmetic: Arithmetic, pieces: list[Piece], bare: State, place: Place, ask: Ask) -> State:
+    """The pieces of a sum on the layout that fits it."""
+    lo = min(piece.start << piece.shift for piece in pieces)
+    hi = max((piece.stop - 1) << piece.shift for piece in pieces)
+    slots = slots_for(arithmetic.unit, place, ask, lo, hi)
+    return replace(bare, blocks=deposit(pieces, slots, arithmetic.channels))
+
+
+def power(
+    arithmetic: Arithmetic, one: State, total: int, shape: Shape, budget: Budget, ask: Ask, *, thin: bool, exact: int
+) -> State:
+    """The sum of ``total`` independent copies, from the top bit of ``total`` down: double, and add one where the bit is set.
+
+    ``thin`` says that mass cut at m of n terms counts n/m times (composition) and not once (ratios).
+    """
+    acc = one
+    steps = total.bit_length() + total.bit_count() - 2
+
+    def done(a: State, b: State) -> State:
+        ask.check_time()
+        pieces, bare = arithmetic.add(a, b)
+        state = settle(arithmetic, pieces, bare, shape.place(bare.count, total, one.offset, exact), ask)
+        part = budget.part((state.count / total if thin else 1.0) / steps)
+        return arithmetic.trim(state, part.left, part.right)
+
+    for bit in bin(total)[3:]:
+        acc = done(acc, acc)
+        if bit == "1":
+            acc = done(acc, one)
+    return acc
+
+
+def join(arithmetic: Arithmetic, parts: list[tuple[State, Place]], budget: Budget, ask: Ask) -> State:
+    """The sum of different measures, the two narrowest first."""
+    heap = [(place.sd, n, state, place) for n, (state, place) in enumerate(parts)]
+    heapq.heapify(heap)
+    share = 1.0 / max(len(parts) - 1, 1)
+    while len(heap) > 1:
+        ask.check_time()
+        _, n, a, one = heapq.heappop(heap)
+        _, _, b, two = heapq.heappop(heap)
+        sd = math.hypot(one.sd, two.sd)
+        place = Place(one.mean + two.mean, sd, math.hypot(one.lean * one.sd, two.lean * two.sd) / (sd or 1.0), one.exact)
+        pieces, bare = arithmetic.add(a, b)
+        part = budget.part(share)
+        state = arithmetic.trim(settle(arithmetic, pieces, bare, place, ask), part.left, part.right)
+        heapq.heappush(heap, (sd, n, state, place))
+    return heap[0][2]

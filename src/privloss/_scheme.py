@@ -1,0 +1,388 @@
+"""Schemes as data: a tree of frozen values, nothing computed until a question is asked.
+
+Trees may be hundreds of levels deep, so everything that walks one does it with a loop, not by recursion.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from privloss._ask import Ask
+    from privloss._bracket import Bracket
+    from privloss._pair import Law
+
+T = TypeVar("T", bound="Scheme")
+
+
+def fix(scheme: Scheme, **values: object) -> None:
+    """Set normalised fields of a frozen scheme; for ``__post_init__`` only."""
+    for name, value in values.items():
+        object.__setattr__(scheme, name, value)
+
+
+def walk(scheme: Scheme) -> Iterator[Scheme]:
+    """Every node once, children before parents; a node that several parents share comes once."""
+    seen: set[int] = set()
+    stack = [(scheme, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((part, False) for part in reversed(node._parts()))
+
+
+class Scheme(ABC):
+    """A way of running a private mechanism, as data.
+
+    A scheme is a mechanism, such as ``Gaussian(sigma=1.0)``, or an operation on schemes: ``allocate``, ``subsample``,
+    ``repeat``, ``compose``, ``swap``. Schemes are frozen, hashable and picklable. ``==`` compares their structure, so
+    ``s.allocate(1) != s`` although both give the same answers.
+
+    >>> from privloss import Gaussian
+    >>> run = Gaussian(sigma=1.0).allocate(steps=1000).repeat(rounds=10)
+    >>> run
+    Gaussian(sigma=1.0).allocate(steps=1000).repeat(rounds=10)
+    >>> run == Gaussian(1).allocate(1000).repeat(10)
+    True
+    """
+
+    kind: ClassVar[str]
+    symmetric: ClassVar[bool] = False  # True when exchanging P and Q gives the same hockey-stick curve
+
+    # What a kind of scheme has to say about itself.
+
+    @abstractmethod
+    def law(self, ask: Ask) -> Law:
+        """The pair of measures of this scheme, at the resolution and on the side asked for."""
+
+    @abstractmethod
+    def _parts(self) -> tuple[Scheme, ...]:
+        """The schemes it is made of."""
+
+    @abstractmethod
+    def _data(self) -> tuple[Any, ...]:
+        """Everything else, hashable."""
+
+    @classmethod
+    @abstractmethod
+    def _make(cls, parts: Sequence[Scheme], data: Sequence[Any]) -> Scheme:
+        """The inverse of ``_parts`` and ``_data``."""
+
+    @abstractmethod
+    def _text(self, parts: Sequence[str]) -> str:
+        """Its ``repr``, given those of its parts."""
+
+    def _with(self, parts: Sequence[Scheme]) -> Scheme:
+        """The same operation on other schemes."""
+        same = all(new is old for new, old in zip(parts, self._parts(), strict=True))
+        return self if same else self._make(parts, self._data())
+
+    # Operations.
+
+    def allocate(self, steps: int, picks: int = 1) -> Scheme:
+        """Random allocation: ``picks`` of ``steps`` steps, chosen uniformly, use the person's data.
+
+        One step is ``self``. For picks=1 the pair is P = mean over i of Q x ... x P_i x ... x Q against Q x ... x Q. For
+        1 < picks < steps it is bounded from above by blocks of floor(steps/picks) and ceil(steps/picks) steps.
+
+        >>> from privloss import Gaussian
+        >>> Gaussian(1.0).allocate(steps=1000)
+        Gaussian(sigma=1.0).allocate(steps=1000)
+        """
+        from privloss._operations import Allocate
+
+        return Allocate(self, steps, picks)
+
+    def subsample(self, rate: float) -> Scheme:
+        """Poisson subsampling: the person takes part with probability ``rate``, P <- rate*P + (1-rate)*Q.
+
+        >>> from privloss import Gaussian
+        >>> Gaussian(1.0).subsample(rate=0.01)
+        Gaussian(sigma=1.0).subsample(rate=0.01)
+        """
+        from privloss._operations import Subsample
+
+        return Subsample(self, rate)
+
+    def repeat(self, rounds: int) -> Scheme:
+        """Composition with itself: ``rounds`` independent runs, with fresh randomness in each.
+
+        >>> from privloss import Gaussian
+        >>> Gaussian(1.0).allocate(1000).repeat(rounds=10)
+        Gaussian(sigma=1.0).allocate(steps=1000).repeat(rounds=10)
+        """
+        from privloss._operations import Repeat
+
+        return Repeat(self, rounds)
+
+    def swap(self) -> Scheme:
+        """The dual: P and Q exchanged. "remove" of a scheme is "add" of its swap.
+
+        >>> from privloss import Gaussian
+        >>> Gaussian(1.0).subsample(0.01).swap()
+        Gaussian(sigma=1.0).subsample(rate=0.01).swap()
+        """
+        from privloss._operations import Swap
+
+        return Swap(self)
+
+    def poisson(self) -> Scheme:
+        """The Poisson twin: every ``allocate(t, k)`` of M becomes ``M.subsample(k/t).repeat(t)``, at any depth.
+
+        >>> from privloss import Gaussian
+        >>> Gaussian(1.0).allocate(steps=1000).poisson()
+        Gaussian(sigma=1.0).subsample(rate=0.001).repeat(rounds=1000)
+        """
+        from privloss._rewrite import poisson
+
+        return poisson(self)
+
+    def __add__(self, other: Scheme) -> Scheme:
+        """Composition of two schemes.
+
+        >>> from privloss import Gaussian, Laplace
+        >>> Gaussian(1.0) + Laplace(2.0)
+        compose(Gaussian(sigma=1.0), Laplace(scale=2.0))
+        """
+        if not isinstance(other, Scheme):
+            return NotImplemented
+        from privloss._operations import Compose
+
+        return Compose.joined(self, other)
+
+    # Questions.
+
+    @property
+    def exact(self) -> bool:
+        """False iff some node is ``allocate`` with 1 < picks < steps, whose lower bound is of a reduction only.
+
+        >>> from privloss import Gaussian
+        >>> Gaussian(1.0).allocate(1000).exact, Gaussian(1.0).allocate(1000, picks=3).exact
+        (True, False)
+        """
+        return not any(node._split() for node in walk(self))
+
+    def _split(self) -> bool:
+        """Whether this node is analysed through blocks that only bound it."""
+        return False
+
+    def epsilon(
+        self,
+        delta: ArrayLike,
+        *,
+        direction: Literal["remove", "add", "both"] = "both",
+        rtol: float | None = None,
+        atol: float | None = None,
+        seconds: float | None = 5.0,
+    ) -> Bracket:
+        """The smallest epsilon >= 0 with delta(epsilon) <= delta.
+
+        delta=0 answers the largest loss (inf for a Gaussian) and delta=1 answers 0. Default tolerances: rtol=1e-3,
+        atol=1e-6; giving ``rtol`` alone sets atol=0.
+
+        >>> from privloss import Gaussian
+        >>> b = Gaussian(1.0).allocate(steps=1000).epsilon(delta=1e-6)
+        >>> b.lower <= 0.17173 <= b.upper
+        True
+        """
+        from privloss import _questions
+
+        return _questions.epsilon(self, delta, direction=direction, rtol=rtol, atol=atol, seconds=seconds)
+
+    def delta(
+        self,
+        epsilon: ArrayLike,
+        *,
+        direction: Literal["remove", "add", "both"] = "both",
+        rtol: float | None = None,
+        atol: float | None = None,
+        seconds: float | None = 5.0,
+    ) -> Bracket:
+        """The hockey-stick divergence: remove is sup over events of P(E) - e^epsilon Q(E), add exchanges P and Q.
+
+        Any real epsilon will do. Default tolerances: rtol=1e-3, atol=0.
+
+        >>> from privloss import RandomizedResponse
+        >>> b = RandomizedResponse(0.75).delta(epsilon=0.0)
+        >>> b.lower <= 0.5 <= b.upper
+        True
+        """
+        from privloss import _questions
+
+        return _questions.delta(self, epsilon, direction=direction, rtol=rtol, atol=atol, seconds=seconds)
+
+    def tradeoff(
+        self,
+        fpr: ArrayLike,
+        *,
+        direction: Literal["remove", "add", "both"] = "both",
+        rtol: float | None = None,
+        atol: float | None = None,
+        seconds: float | None = 5.0,
+    ) -> Bracket:
+        """The smallest false negative rate of any test whose false positive rate is at most ``fpr``.
+
+        remove: the null hypothesis is Q, "the person is absent". "both" is the pointwise minimum. The safe end is
+        "lower". Default tolerances: rtol=1e-3, atol=0.
+
+        >>> from privloss import RandomizedResponse
+        >>> b = RandomizedResponse(0.75).tradeoff(fpr=0.25)
+        >>> b.lower <= 0.25 <= b.upper
+        True
+        """
+        from privloss import _questions
+
+        return _questions.tradeoff(self, fpr, direction=direction, rtol=rtol, atol=atol, seconds=seconds)
+
+    def advantage(
+        self,
+        *,
+        direction: Literal["remove", "add", "both"] = "both",
+        rtol: float | None = None,
+        atol: float | None = None,
+        seconds: float | None = 5.0,
+    ) -> Bracket:
+        """The total variation distance of P and Q, delta(0): the largest advantage of a membership test.
+
+        >>> from privloss import RandomizedResponse
+        >>> b = RandomizedResponse(0.75).advantage()
+        >>> b.lower <= 0.5 <= b.upper
+        True
+        """
+        from privloss import _questions
+
+        return _questions.advantage(self, direction=direction, rtol=rtol, atol=atol, seconds=seconds)
+
+    def pair(
+        self,
+        *,
+        side: Literal["upper", "lower"] = "upper",
+        direction: Literal["remove", "add", "both"] = "both",
+        rtol: float = 1e-3,
+        seconds: float | None = 5.0,
+    ) -> Any:
+        """The arrays themselves: loss, p, q, p_only, q_only and eta, of a pair that bounds this scheme from ``side``."""
+        from privloss import _questions
+
+        return _questions.pair(self, side=side, direction=direction, rtol=rtol, seconds=seconds)
+
+    # Data.
+
+    def to_json(self) -> str:
+        """This scheme as strict JSON.
+
+        >>> from privloss import Gaussian, Scheme
+        >>> Gaussian(1.0).repeat(10).to_json()
+        '{"privloss": 1, "scheme": {"kind": "repeat", "rounds": 10, "of": {"kind": "Gaussian", "sigma": 1.0, "sensitivity": 1.0}}}'
+        """  # noqa: E501 - the line is the output
+        from privloss._json import dump
+
+        return dump(self)
+
+    @staticmethod
+    def from_json(source: str | bytes | dict[str, Any]) -> Scheme:
+        """The scheme that ``to_json`` wrote; ValueError for anything else.
+
+        >>> from privloss import Gaussian, Scheme
+        >>> Scheme.from_json(Gaussian(1.0).repeat(10).to_json())
+        Gaussian(sigma=1.0).repeat(rounds=10)
+        """
+        from privloss._json import load
+
+        return load(source)
+
+    def __repr__(self) -> str:
+        texts: dict[int, str] = {}
+        for node in walk(self):
+            texts[id(node)] = node._text([texts[id(part)] for part in node._parts()])
+        return texts[id(self)]
+
+    def __hash__(self) -> int:
+        known = self.__dict__.get("_hash")
+        if known is None:
+            for node in walk(self):
+                if "_hash" not in node.__dict__:
+                    inner = tuple(part.__dict__["_hash"] for part in node._parts())
+                    fix(node, _hash=hash((type(node).__qualname__, node._data(), inner)))
+            known = self.__dict__["_hash"]
+        return int(known)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scheme):
+            return NotImplemented
+        if hash(self) != hash(other):
+            return False
+        seen: set[tuple[int, int]] = set()
+        stack: list[tuple[Scheme, Scheme]] = [(self, other)]
+        while stack:
+            a, b = stack.pop()
+            if a is b or (id(a), id(b)) in seen:
+                continue
+            if type(a) is not type(b) or a._data() != b._data() or len(a._parts()) != len(b._parts()):
+                return False
+            seen.add((id(a), id(b)))
+            stack.extend(zip(a._parts(), b._parts(), strict=True))
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled flat, children before parents, since the pickler would recurse."""
+        nodes = list(walk(self))
+        place = {id(node): i for i, node in enumerate(nodes)}
+        rows = [(type(n), tuple(place[id(part)] for part in n._parts()), n._data()) for n in nodes]
+        return _rebuilt, (rows,)
+
+
+def _rebuilt(rows: list[tuple[type[Scheme], tuple[int, ...], tuple[Any, ...]]]) -> Scheme:
+    nodes: list[Scheme] = []
+    for kind, parts, data in rows:
+        nodes.append(kind._make([nodes[i] for i in parts], data))
+    return nodes[-1]
+
+
+class Mechanism(Scheme):
+    """A leaf: numbers only."""
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = cls.__name__
+
+    def _parts(self) -> tuple[Scheme, ...]:
+        return ()
+
+    def _data(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    @classmethod
+    def _make(cls: type[T], parts: Sequence[Scheme], data: Sequence[Any]) -> T:
+        return cls(*data)
+
+    def _text(self, parts: Sequence[str]) -> str:
+        from privloss._text import call
+
+        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        standard = {f.name: f.default for f in fields(self) if f.default is not MISSING}  # type: ignore[arg-type]
+        return call(self.kind, {k: v for k, v in given.items() if k not in standard or standard[k] != v})
+
+
+class Operation(Scheme):
+    """An operation on one scheme, the field ``of``; the other fields are numbers."""
+
+    of: Scheme
+
+    def _parts(self) -> tuple[Scheme, ...]:
+        return (self.of,)
+
+    def _data(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self) if field.name != "of")  # type: ignore[arg-type]
+
+    @classmethod
+    def _make(cls: type[T], parts: Sequence[Scheme], data: Sequence[Any]) -> T:
+        return cls(*parts, *data)
