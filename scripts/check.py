@@ -1,9 +1,9 @@
 """Everything that must hold before a change lands: `python3 scripts/check.py`, on any machine with Python.
 
-For each supported Python found (on the path, under pyenv, by the Windows launcher) it makes a virtual environment
-under .venv/. The Python that runs this script gets the linter, the type checker, all tests and the packaging checks;
-the others get the tests that are not marked slow, the oldest of them with the oldest NumPy and SciPy allowed. It
-ends with what it left out.
+For each supported Python found (on the path, under pyenv, by the Windows launcher) it makes an environment in
+.venv/. The Python that runs this script gets the linter, the type checker, all tests and the packaging checks; the
+others get the tests that are not marked slow, Python 3.10 with the oldest NumPy and SciPy allowed. It ends with
+what it left out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description="lint, types, tests and packaging, on every Python found")
     arguments.add_argument("--quick", action="store_true", help="one Python, no slow tests, no packaging")
     quick: bool = arguments.parse_args().quick
-    pythons, check = available(), Check()
+    pythons, check = dict(available()), Check()
     if not pythons:
         print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,12 +15,13 @@ SUPPORTED = ("3.10", "3.11", "3.12", "3.13")
 _PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
 
 
-def available() -> dict[str, str]:
+def available() -> Iterator[tuple[str, str]]:
     """Version and executable of every supported Python that works here, the one that runs this first."""
     mine = "{}.{}".format(*sys.version_info[:2])
-    order = sorted(SUPPORTED, key=lambda version: version != mine)
-    found = {version: _executable(version) for version in order}
-    return {version: executable for version, executable in found.items() if executable is not None}
+    for version in sorted(SUPPORTED, key=lambda version: version != mine):
+        executable = _executable(version)
+        if executable is not None:
+            yield version, executable
 
 
 def environment(version: str, executable: str, *requirements: str) -> str:

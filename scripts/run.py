@@ -12,11 +12,10 @@ from pythons import SUPPORTED, available, environment
 
 
 def main() -> int:
-    pythons = available()
-    if not pythons:
+    version, executable = next(available(), ("", ""))
+    if not executable:
         print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
         return 2
-    version, executable = next(iter(pythons.items()))
     python = environment(f"run-{version}", executable, ".[cli]")
     return subprocess.run([python, "-m", "privloss", *sys.argv[1:]], check=False).returncode
 

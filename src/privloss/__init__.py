@@ -62,13 +62,14 @@ def calibrate(
     within: tuple[float, float] | None = None,
     direction: Literal["remove", "add", "both"] = "both",
     rtol: float = 1e-3,
-    seconds: float | None = 30.0,
+    seconds: float | None = 5.0,
 ) -> Bracket:
     """The argument of ``function`` at which the scheme it returns just meets a target.
 
-    The target is ``epsilon`` with ``delta``, or ``advantage``. The trend is found: more noise is more private, more
-    rounds less. The safe end of the bracket is proven to meet the target, by an upper bound; the other end is proven
-    to miss it, by a lower bound. ``integer`` asks for a whole number, ``within`` limits the search.
+    The target is ``epsilon`` with ``delta``, or ``advantage``. The trend is found: more noise is more
+    private, more rounds less. The safe end of the bracket is proven to meet the target, by an upper bound;
+    the other end is proven to miss it, by a lower bound. ``integer`` asks for a whole number, ``within``
+    limits the search.
 
     >>> import privloss as pl
     >>> noise = pl.calibrate(lambda sigma: pl.Gaussian(sigma).allocate(1000), epsilon=1.0, delta=1e-6)

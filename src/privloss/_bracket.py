@@ -40,10 +40,10 @@ class Work:
 class Bracket:
     """A certified answer: ``lower <= true <= upper``.
 
-    * ``safe`` names the end to rely on: "upper" for epsilon, delta, advantage and noise, "lower" for a false negative
-      rate. ``float(bracket)`` is that end.
-    * ``exact`` is False when the scheme chooses several steps at random (1 < picks < steps): then ``upper`` still
-      bounds the scheme, and ``lower`` bounds only the reduction that was analysed.
+    * ``safe`` names the end to rely on: "upper" for epsilon, delta, advantage and noise, "lower" for a false
+      negative rate. ``float(bracket)`` is that end.
+    * ``exact`` is False when the scheme chooses several steps at random (1 < picks < steps): then ``upper``
+      still bounds the scheme, and ``lower`` bounds only the reduction that was analysed.
     * ``reason`` says why the bracket is not narrower; it is one of a fixed list.
     * ``work``: points, refinements, eta, seconds.
 
@@ -81,15 +81,17 @@ class Bracket:
     def __repr__(self) -> str:
         notes = self.reason if self.exact else f"{self.reason}, lower of the reduction only"
         if isinstance(self.lower, np.ndarray) or isinstance(self.upper, np.ndarray):
-            ends = ", ".join(np.array2string(np.asarray(end), threshold=8) for end in (self.lower, self.upper))
+            ends = ", ".join(
+                np.array2string(np.asarray(end), threshold=8) for end in (self.lower, self.upper)
+            )
         else:
             ends = ", ".join(outward(float(self.lower), float(self.upper)))
         return f"Bracket({ends}, {notes})"
 
 
 def outward(lower: float, upper: float) -> tuple[str, str]:
-    """Both ends with two digits of their gap, rounded away from each other, so what is printed is a bracket too."""
-    import decimal  # noqa: PLC0415 - a millisecond that only printing needs
+    """Both ends with two digits of their gap, rounded away from each other: what is printed is a bracket too."""
+    import decimal
 
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return f"{lower:.6g}", f"{upper:.6g}"

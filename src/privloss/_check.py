@@ -1,7 +1,7 @@
 """Validators, called with the name: ``sigma = positive(sigma=sigma)``.
 
-Each returns the value normalised (``float``, ``int`` or ``tuple``) or says in one sentence which argument, which value
-and what is allowed: TypeError for the wrong kind of thing, ValueError for the wrong value.
+Each returns the value normalised (``float``, ``int`` or ``tuple``) or says in one sentence which argument,
+which value and what is allowed: TypeError for the wrong kind of thing, ValueError for the wrong value.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ def count(*, least: int = 1, most: int = COUNTABLE, **named: object) -> int:
         value = value.item()
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a whole number, got {show(value)}")
-    whole = isinstance(value, Integral) or (math.isfinite(value) and value == math.floor(value))
-    if not whole or not least <= value <= most:
+    number = int(value) if isinstance(value, Integral) else float(value)
+    if not least <= number <= most or number != math.floor(number):
         top = "2**53" if most == COUNTABLE else f"{most}"
         raise ValueError(f"{name} must be a whole number from {least} to {top}, got {show(value)}")
-    return int(value)
+    return int(number)
 
 
 def choice(*, among: Sequence[str], **named: object) -> str:
@@ -106,8 +106,7 @@ def reals(**named: object) -> tuple[float, ...]:
     ((name, value),) = named.items()
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a sequence of numbers, got {show(value)}")
-    values = value if isinstance(value, np.ndarray) else list(value)
-    array = _array(name, values)
+    array = _array(name, value)
     if array.ndim != 1 or not array.size:
         raise ValueError(f"{name} must be a non-empty flat sequence of numbers, got shape {array.shape}")
     if np.isnan(array).any():
@@ -115,16 +114,15 @@ def reals(**named: object) -> tuple[float, ...]:
     return tuple((array + 0.0).tolist())
 
 
-def _array(name: str, values: object) -> NDArray[np.float64]:
-    if isinstance(values, list) and any(type(v) is not float and type(v) is not int for v in values):
-        values = [real(**{f"{name}[{i}]": v}) for i, v in enumerate(values)]  # names the offending one
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "iuf":
-            raise TypeError(f"{name} must be a sequence of numbers, got {show(values)}")
-        return array.astype(np.float64)
-    except OverflowError:
-        raise ValueError(f"{name} must be within the range of a float, got {show(values)}") from None
+def _array(name: str, values: Iterable[object]) -> NDArray[np.float64]:
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "iuf":
+            raise TypeError(f"{name} must be a sequence of numbers, got an array of {values.dtype}")
+        return values.astype(np.float64)
+    listed = list(values)
+    if any(type(v) is not float for v in listed):
+        listed = [real(**{f"{name}[{i}]": v}) for i, v in enumerate(listed)]  # names the offending one
+    return np.array(listed, dtype=np.float64)
 
 
 def masses(**named: object) -> tuple[float, ...]:
@@ -134,7 +132,8 @@ def masses(**named: object) -> tuple[float, ...]:
     lowest = min(result)
     if lowest < 0 or max(result) == math.inf:
         wrong = lowest if lowest < 0 else math.inf
-        raise ValueError(f"{name} must be at least 0 and finite, got {wrong!r} at index {result.index(wrong)}")
+        where = result.index(wrong)
+        raise ValueError(f"{name} must be at least 0 and finite, got {wrong!r} at index {where}")
     total = _total(result)
     if not abs(total - 1) <= MISS:
         raise ValueError(f"{name} must sum to 1 within {MISS}, got {total!r}")

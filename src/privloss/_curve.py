@@ -105,21 +105,24 @@ class Curve:
         top = seen.loss[seen.p > 0]
         return max(float(top[-1]) + self.sign * self.slip, 0.0) if top.size else 0.0
 
-    def power(self, fpr: float) -> float:
-        """A bound on 1 - (false negative rate) of the best test at a false positive rate.
+    def miss(self, fpr: float) -> float:
+        """A bound on the smallest false negative rate at a false positive rate: from below for an upper pair.
 
-        From 1 - fnr = min over k >= 0 of delta(k) + k fpr, with the certified delta: the allowances scale fpr and the answer.
+        fnr = 1 - min over k >= 0 of [delta(k) + k fpr], with the certified delta, whose allowances scale fpr and the
+        minimum. By the sum over what is accepted, not by 1 minus what is rejected, so small rates keep their accuracy.
         """
         seen, sign = self.seen, self.sign
-        scale = (1 + sign * self.eta) * (1 + sign * self.slip)
-        rate = fpr * (1 + sign * (self.slip + 4 * U)) / (1 + sign * self.eta)
-        q, p, loss = seen.q[::-1], seen.p[::-1], seen.loss[::-1]
-        taken = np.concatenate(([0.0], np.cumsum(q)))
-        n = int(np.searchsorted(taken, rate, side="right")) - 1
-        total = seen.p_only + float(p[:n].sum())
-        if n < q.size:
-            total += (rate - float(taken[n])) * math.exp(min(float(loss[n]), 700.0))
-        return min(max(total * scale + sign * FLOOR, 0.0), 1.0)
+        if fpr >= 1.0:
+            return 0.0
+        rate = fpr * (1 + sign * (self.slip + self.eta + 4 * U))
+        q, p = seen.q[::-1], seen.p[::-1]
+        taken = np.cumsum(q)
+        n = int(np.searchsorted(taken, rate, side="right"))  # outcomes rejected whole, from the highest ratio down
+        if n >= q.size:
+            accepted = 0.0
+        else:
+            accepted = float(p[n + 1 :].sum()) + p[n] * min(max(float(taken[n]) - rate, 0.0) / q[n], 1.0)
+        return min(max(accepted - sign * (self.eta + self.slip + FLOOR), 0.0), 1.0)
 
 
 def masses(pair: Pair) -> tuple[float, float]:

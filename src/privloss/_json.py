@@ -1,7 +1,8 @@
 """Schemes as strict JSON: ``{"privloss": 1, "scheme": {"kind": "repeat", "rounds": 10, "of": {...}}}``.
 
-One scheme inside is ``"of"``, several are ``"parts"``; the parts of an allocation are ``{"steps": 500, "of": {...}}``.
-Infinities are the string "inf". Writing and reading loop over the nodes, since the json module would recurse.
+One scheme inside is ``"of"``, several are ``"parts"``; the parts of an allocation are ``{"steps": 500, "of":
+{...}}``. Infinities are the string "inf". Writing and reading loop over the nodes, since the json module
+would recurse.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 from privloss._check import show
 from privloss._mechanisms import MECHANISMS
 from privloss._operations import OPERATIONS, Allocation, Compose
-from privloss._scheme import Scheme, walk
+from privloss._scheme import Scheme, argument, numbers, walk
 
 VERSION = 1
-_KINDS: dict[str, type[Scheme]] = {kind.kind: kind for kind in (*MECHANISMS, *OPERATIONS) if kind is not Allocation}
+_KINDS: dict[str, type[Scheme]] = {
+    kind.kind: kind for kind in (*MECHANISMS, *OPERATIONS) if kind is not Allocation
+}
 
 
 def dump(scheme: Scheme) -> str:
@@ -35,15 +38,9 @@ def _written(node: Scheme, parts: list[str]) -> str:
     elif isinstance(node, Compose):
         pieces.append(f'"parts": [{", ".join(parts)}]')
     else:
-        pieces += [f'"{name}": {_number(getattr(node, name))}' for name in _numbers(type(node))]
+        pieces += [f'"{argument(name)}": {_number(getattr(node, name))}' for name in numbers(type(node))]
         pieces += [f'"of": {text}' for text in parts]
     return f"{{{', '.join(pieces)}}}"
-
-
-def _numbers(kind: type[Scheme]) -> dict[str, bool]:
-    """The fields that are not schemes, and whether each may be left out."""
-    given = fields(kind)  # type: ignore[arg-type]
-    return {f.name: f.default is not MISSING for f in given if f.name not in ("of", "parts")}
 
 
 def _number(value: Any) -> str:
@@ -56,7 +53,9 @@ def load(source: str | bytes | dict[str, Any]) -> Scheme:
     tree = _tree(source)
     _only(tree, {"privloss", "scheme"}, set(), "the JSON of a scheme")
     if type(tree["privloss"]) is not int or tree["privloss"] != VERSION:
-        raise ValueError(f'"privloss" must be {VERSION}, the version of the format, got {show(tree["privloss"])}')
+        raise ValueError(
+            f'"privloss" must be {VERSION}, the version of the format, got {show(tree["privloss"])}'
+        )
     return _scheme(tree["scheme"])
 
 
@@ -138,25 +137,24 @@ def _node(node: dict[str, Any], parts: list[Scheme]) -> Scheme:
     if name not in _KINDS:
         raise ValueError(f'"kind" must be one of {", ".join(_KINDS)}, got {show(name)}')
     kind = Allocation if _weighted(node) else _KINDS[name]
-    numbers = {} if kind is Allocation else _numbers(kind)
-    needed = {"kind"} | {field for field, optional in numbers.items() if not optional}
-    if kind is Allocation:
-        needed |= {"parts", "weights"}
-    elif kind is Compose:
-        needed |= {"parts"}
-    elif kind in OPERATIONS:
-        needed |= {"of"}
-    _only(node, needed, set(numbers), f'"kind": "{name}"')
-    values = {field: _read(field, node[field]) for field in numbers if field in node}
+    needed, optional = _keys(kind)
+    _only(node, needed | {"kind"}, optional, f'"kind": "{name}"')
+    values = {key: _read(key, node[key]) for key in node if key not in ("kind", "of", "parts")}
     try:
         if kind is Allocation:
-            rows = [(part, row["steps"]) for part, row in zip(parts, node["parts"], strict=True)]
-            return Allocation(tuple(rows), _read("weights", node["weights"]))
-        if kind is Compose:
-            return Compose(tuple(parts))
-        return kind(*parts, **values)
+            rows = zip(parts, (row["steps"] for row in node["parts"]), strict=True)
+            return Allocation(tuple(rows), **values)
+        return Compose(tuple(parts)) if kind is Compose else kind(*parts, **values)
     except TypeError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def _keys(kind: type[Scheme]) -> tuple[set[str], set[str]]:
+    """The keys that an object must have, and those it may leave out."""
+    given = {argument(field): default for field, default in numbers(kind).items()}
+    needed = {key for key, default in given.items() if default is MISSING}
+    schemes = {field.name for field in fields(kind)} - set(numbers(kind))  # type: ignore[arg-type]
+    return needed | schemes, set(given) - needed
 
 
 def _only(tree: Any, needed: set[str], optional: set[str], what: str) -> None:
@@ -166,7 +164,9 @@ def _only(tree: Any, needed: set[str], optional: set[str], what: str) -> None:
     if missing:
         raise ValueError(f'{what} must have "{missing[0]}", got {show(tree)}')
     if unknown:
-        raise ValueError(f"{what} must not have {show(unknown[0])}; it has {', '.join(sorted(needed | optional))}")
+        raise ValueError(
+            f"{what} must not have {show(unknown[0])}; it has {', '.join(sorted(needed | optional))}"
+        )
 
 
 def _read(name: str, value: Any) -> Any:

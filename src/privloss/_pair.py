@@ -93,6 +93,11 @@ class Pair(Law):
     eta_x: float = 0.0
 
     @property
+    def eta(self) -> float:
+        """The larger of the two allowances."""
+        return max(self.eta_q, self.eta_x)
+
+    @property
     def low(self) -> float:
         return float(self.loss[0]) if self.loss.size else math.inf
 
@@ -174,12 +179,14 @@ def from_outcomes(
     loss = np.asarray(loss, np.float64)[~tiny] if loss is not None else _log_ratio(q, p)
     order = np.argsort(loss, kind="stable")
     loss, q, p = loss[order], q[order], p[order]
+    most = 1
     if loss.size:
         starts = np.flatnonzero(np.concatenate(([True], np.diff(loss) > 0)))
+        most = int(np.diff(np.append(starts, loss.size)).max())
         loss, q, p = loss[starts], np.add.reduceat(q, starts), np.add.reduceat(p, starts)
     charge = slack if side == "upper" else 0.0
     eta_x = 0.0 if given else 4 * U
-    return Pair(loss, q, p, q_only + charge, p_only + charge, side, eta_q + 2 * q.size * U * bool(q.size > 64), eta_x)
+    return Pair(loss, q, p, q_only + charge, p_only + charge, side, eta_q + most * U, eta_x)
 
 
 def _log_ratio(q: FloatArray, p: FloatArray) -> FloatArray:

@@ -1,9 +1,11 @@
 """Exact rewrites: what is cheaper to evaluate and gives the same answers.
 
-The normal form is a composition of repeats of schemes that are neither, the parts in a fixed order. Each builder below
-takes schemes already in that form and returns one in that form; ``simplify`` applies them from the leaves up.
+The normal form is a composition of repeats of schemes that are neither, the parts in a fixed order. Each
+builder below takes schemes already in that form and returns one in that form; ``simplify`` applies them from
+the leaves up.
 
-Sections: ``repeat``, ``compose``, ``subsample``, ``allocate``, ``allocation``, ``swap``, then the walk and ``poisson``.
+Sections: ``repeat``, ``compose``, ``subsample``, ``allocate``, ``allocation``, ``swap``, then the walk and
+``poisson``.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from privloss._operations.compose import grouped
 from privloss._scheme import Scheme, walk
 
 Counted = tuple[Scheme, int]
+TINY = 1e-300  # below, a product of rates or weights would lose digits: left as it is
 
 
 def simplify(scheme: Scheme) -> Scheme:
-    """The normal form of a scheme, with the same answers (for 1 < picks < steps: of the reduction that bounds it)."""
+    """The normal form, with the same answers (for 1 < picks < steps: those of the reduction that bounds it)."""
     done: dict[int, Scheme] = {}
     for node in walk(scheme):
         done[id(node)] = _build(node, [done[id(part)] for part in node._parts()])
@@ -52,9 +55,11 @@ def repeat(of: Scheme, rounds: int) -> Scheme:
 
 def compose(counted: Iterable[Counted]) -> Scheme:
     parts = [(part, n) for scheme, times in counted for part, n in _factors(scheme, times)]
-    # The order of a product measure is irrelevant, so equal parts are counted together, in the order of their text.
+    # The order of a product measure is irrelevant, so equal parts are counted together, in the order of their
+    # text.
     parts = _gaussians(_grouped(parts))
-    parts.sort(key=lambda item: (repr(item[0]), item[1]))
+    if len(parts) > 1:
+        parts.sort(key=lambda item: (repr(item[0]), item[1]))
     pieces = [_power(part, n) for part, n in parts]
     return pieces[0] if len(pieces) == 1 else Compose(tuple(pieces))
 
@@ -85,27 +90,19 @@ def _power(part: Scheme, n: int) -> Scheme:
 
 
 def _gaussians(parts: list[Counted]) -> list[Counted]:
-    """Along the line of the centres a product of Gaussians is one, 1/sigma^2 = sum of n (sensitivity/sigma)^2."""
-    shifts = [_shift(part) * math.sqrt(n) for part, n in parts if isinstance(part, Gaussian)]
-    if not shifts or (len(shifts) == 1 and parts[_first_gaussian(parts)][1] == 1):
+    """A product of Gaussians is one, along the line of its centres: 1/sigma^2 = sum of n (sensitivity/sigma)^2."""
+    gaussians = [(part, n) for part, n in parts if isinstance(part, Gaussian)]
+    if sum(n for _, n in gaussians) <= 1:
         return parts
-    shift = math.hypot(*shifts)
-    if not 0 < shift < math.inf or not 0 < 1 / shift < math.inf:
+    shift = math.hypot(*(part.sensitivity / part.sigma * math.sqrt(n) for part, n in gaussians))
+    if not TINY < shift < 1 / TINY:
         return parts
     return [item for item in parts if not isinstance(item[0], Gaussian)] + [(Gaussian(1 / shift), 1)]
 
 
-def _first_gaussian(parts: list[Counted]) -> int:
-    return next(i for i, (part, _) in enumerate(parts) if isinstance(part, Gaussian))
-
-
-def _shift(gaussian: Gaussian) -> float:
-    return gaussian.sensitivity / gaussian.sigma
-
-
 def subsample(of: Scheme, rate: float) -> Scheme:
     # Included twice independently is included with the product; certain inclusion is none.
-    if isinstance(of, Subsample) and of.rate * rate > 0:
+    if isinstance(of, Subsample) and of.rate * rate > TINY:
         return subsample(of.of, of.rate * rate)
     return of if rate == 1 else Subsample(of, rate)
 
@@ -115,7 +112,8 @@ def allocate(of: Scheme, steps: int, picks: int = 1) -> Scheme:
         return repeat(of, steps)  # every step is chosen
     if picks > 1:
         return compose(_blocks(of, steps, picks))
-    # One of a blocks and one of its b steps is one of a*b steps; a skewed step is skewed after the choice as well.
+    # One of a blocks and one of its b steps is one of a*b steps; a skewed step is skewed after the choice as
+    # well.
     if isinstance(of, Allocate) and of.steps * steps <= COUNTABLE:
         return Allocate(of.of, of.steps * steps)
     if isinstance(of, Allocation) and all(n * steps <= COUNTABLE for _, n in of.parts):
@@ -139,10 +137,11 @@ def allocation(parts: Sequence[Counted], weights: Sequence[float]) -> Scheme:
     # Steps that are never chosen look the same with and without the person.
     rows = [(of, n, w) for (of, n), w in zip(parts, weights, strict=True) if w > 0]
     rows = [row for of, n, w in rows for row in _inner(of, n, w)]
-    # Chosen with w and then included with r: included in all with R = sum w*r, and chosen with w*r/R if included.
+    # Chosen with w and then included with r: included in all with R = sum w*r, and chosen with w*r/R if
+    # included.
     rated = [(of.of, n, w * of.rate) if isinstance(of, Subsample) else (of, n, w) for of, n, w in rows]
     rate = math.fsum(w for _, _, w in rated)
-    if rated != rows and all(w > 0 for _, _, w in rated):
+    if rated != rows and all(w > TINY for _, _, w in rated):
         inner = allocation([(of, n) for of, n, _ in rated], [w / rate for _, _, w in rated])
         return subsample(inner, min(rate, 1.0))
     return _allocation(rows)

@@ -5,15 +5,18 @@ Trees may be hundreds of levels deep, so everything that walks one does it with 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from privloss._check import show
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from privloss._ask import Ask
+    from privloss._ask import Ask, Side
     from privloss._bracket import Bracket
     from privloss._pair import Law
 
@@ -24,6 +27,14 @@ def fix(scheme: Scheme, **values: object) -> None:
     """Set normalised fields of a frozen scheme; for ``__post_init__`` only."""
     for name, value in values.items():
         object.__setattr__(scheme, name, value)
+
+
+def operand(**named: object) -> Scheme:
+    """The validator of what an operation works on."""
+    ((name, value),) = named.items()
+    if not isinstance(value, Scheme):
+        raise TypeError(f"{name} must be a scheme, such as Gaussian(1.0), got {show(value)}")
+    return value
 
 
 def walk(scheme: Scheme) -> Iterator[Scheme]:
@@ -43,9 +54,9 @@ def walk(scheme: Scheme) -> Iterator[Scheme]:
 class Scheme(ABC):
     """A way of running a private mechanism, as data.
 
-    A scheme is a mechanism, such as ``Gaussian(sigma=1.0)``, or an operation on schemes: ``allocate``, ``subsample``,
-    ``repeat``, ``compose``, ``swap``. Schemes are frozen, hashable and picklable. ``==`` compares their structure, so
-    ``s.allocate(1) != s`` although both give the same answers.
+    A scheme is a mechanism, such as ``Gaussian(sigma=1.0)``, or an operation on schemes: ``allocate``,
+    ``subsample``, ``repeat``, ``compose``, ``swap``. Schemes are frozen, hashable and picklable. ``==``
+    compares their structure, so ``s.allocate(1) != s`` although both give the same answers.
 
     >>> from privloss import Gaussian
     >>> run = Gaussian(sigma=1.0).allocate(steps=1000).repeat(rounds=10)
@@ -63,6 +74,10 @@ class Scheme(ABC):
     @abstractmethod
     def law(self, ask: Ask) -> Law:
         """The pair of measures of this scheme, at the resolution and on the side asked for."""
+
+    @abstractmethod
+    def support(self, side: Side) -> tuple[float, float]:
+        """The smallest and the largest loss that can occur, of a pair that bounds this scheme from ``side``."""
 
     @abstractmethod
     def _parts(self) -> tuple[Scheme, ...]:
@@ -91,8 +106,9 @@ class Scheme(ABC):
     def allocate(self, steps: int, picks: int = 1) -> Scheme:
         """Random allocation: ``picks`` of ``steps`` steps, chosen uniformly, use the person's data.
 
-        One step is ``self``. For picks=1 the pair is P = mean over i of Q x ... x P_i x ... x Q against Q x ... x Q. For
-        1 < picks < steps it is bounded from above by blocks of floor(steps/picks) and ceil(steps/picks) steps.
+        One step is ``self``. For picks=1 the pair is P = mean over i of Q x ... x P_i x ... x Q against Q x
+        ... x Q. For 1 < picks < steps it is bounded from above by blocks of floor(steps/picks) and
+        ceil(steps/picks) steps.
 
         >>> from privloss import Gaussian
         >>> Gaussian(1.0).allocate(steps=1000)
@@ -136,7 +152,7 @@ class Scheme(ABC):
         return Swap(self)
 
     def poisson(self) -> Scheme:
-        """The Poisson twin: every ``allocate(t, k)`` of M becomes ``M.subsample(k/t).repeat(t)``, at any depth.
+        """The Poisson twin: each ``allocate(t, k)`` of M becomes ``M.subsample(k/t).repeat(t)``, at any depth.
 
         >>> from privloss import Gaussian
         >>> Gaussian(1.0).allocate(steps=1000).poisson()
@@ -163,7 +179,7 @@ class Scheme(ABC):
 
     @property
     def exact(self) -> bool:
-        """False iff some node is ``allocate`` with 1 < picks < steps, whose lower bound is of a reduction only.
+        """False iff some node is ``allocate`` with 1 < picks < steps: its lower bound is of a reduction only.
 
         >>> from privloss import Gaussian
         >>> Gaussian(1.0).allocate(1000).exact, Gaussian(1.0).allocate(1000, picks=3).exact
@@ -186,8 +202,8 @@ class Scheme(ABC):
     ) -> Bracket:
         """The smallest epsilon >= 0 with delta(epsilon) <= delta.
 
-        delta=0 answers the largest loss (inf for a Gaussian) and delta=1 answers 0. Default tolerances: rtol=1e-3,
-        atol=1e-6; giving ``rtol`` alone sets atol=0.
+        delta=0 answers the largest loss (inf for a Gaussian) and delta=1 answers 0. Default tolerances:
+        rtol=1e-3, atol=1e-6; giving ``rtol`` alone sets atol=0.
 
         >>> from privloss import Gaussian
         >>> b = Gaussian(1.0).allocate(steps=1000).epsilon(delta=1e-6)
@@ -207,7 +223,7 @@ class Scheme(ABC):
         atol: float | None = None,
         seconds: float | None = 5.0,
     ) -> Bracket:
-        """The hockey-stick divergence: remove is sup over events of P(E) - e^epsilon Q(E), add exchanges P and Q.
+        """The hockey-stick divergence: remove is sup over E of P(E) - e^epsilon Q(E), add exchanges P and Q.
 
         Any real epsilon will do. Default tolerances: rtol=1e-3, atol=0.
 
@@ -231,8 +247,8 @@ class Scheme(ABC):
     ) -> Bracket:
         """The smallest false negative rate of any test whose false positive rate is at most ``fpr``.
 
-        remove: the null hypothesis is Q, "the person is absent". "both" is the pointwise minimum. The safe end is
-        "lower". Default tolerances: rtol=1e-3, atol=0.
+        remove: the null hypothesis is Q, "the person is absent". "both" is the pointwise minimum. The safe
+        end is "lower". Default tolerances: rtol=1e-3, atol=0.
 
         >>> from privloss import RandomizedResponse
         >>> b = RandomizedResponse(0.75).tradeoff(fpr=0.25)
@@ -270,7 +286,7 @@ class Scheme(ABC):
         rtol: float = 1e-3,
         seconds: float | None = 5.0,
     ) -> Any:
-        """The arrays themselves: loss, p, q, p_only, q_only and eta, of a pair that bounds this scheme from ``side``."""
+        """The arrays themselves: loss, p, q, p_only, q_only, eta of a pair that bounds this scheme on ``side``."""
         from privloss import _questions
 
         return _questions.pair(self, side=side, direction=direction, rtol=rtol, seconds=seconds)
@@ -349,16 +365,26 @@ def _rebuilt(rows: list[tuple[type[Scheme], tuple[int, ...], tuple[Any, ...]]]) 
 
 
 class Mechanism(Scheme):
-    """A leaf: numbers only."""
+    """A leaf: numbers only. A field whose name is that of a question ends in an underscore."""
 
     def __init_subclass__(cls) -> None:
         cls.kind = cls.__name__
+
+    def support(self, side: Side) -> tuple[float, float]:
+        from privloss._ask import Ask
+        from privloss._pair import Pair
+
+        law = self.law(Ask(side, "remove", spacing=0.1, tail=0.0, focus=-1.0))
+        low, high = law.low, law.high
+        if isinstance(law, Pair):
+            low, high = -math.inf if law.q_only > 0 else low, math.inf if law.p_only > 0 else high
+        return low, high
 
     def _parts(self) -> tuple[Scheme, ...]:
         return ()
 
     def _data(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return tuple(getattr(self, field) for field in numbers(type(self)))
 
     @classmethod
     def _make(cls: type[T], parts: Sequence[Scheme], data: Sequence[Any]) -> T:
@@ -367,9 +393,10 @@ class Mechanism(Scheme):
     def _text(self, parts: Sequence[str]) -> str:
         from privloss._text import call
 
-        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        standard = {f.name: f.default for f in fields(self) if f.default is not MISSING}  # type: ignore[arg-type]
-        return call(self.kind, {k: v for k, v in given.items() if k not in standard or standard[k] != v})
+        shown = ((field, default, getattr(self, field)) for field, default in numbers(type(self)).items())
+        return call(
+            self.kind, {argument(field): value for field, default, value in shown if value != default}
+        )
 
 
 class Operation(Scheme):
@@ -381,8 +408,19 @@ class Operation(Scheme):
         return (self.of,)
 
     def _data(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self) if field.name != "of")  # type: ignore[arg-type]
+        return tuple(getattr(self, field) for field in numbers(type(self)))
 
     @classmethod
     def _make(cls: type[T], parts: Sequence[Scheme], data: Sequence[Any]) -> T:
         return cls(*parts, *data)
+
+
+def numbers(kind: type[Scheme]) -> dict[str, Any]:
+    """The fields that are not schemes, in order, with their defaults (MISSING where there is none)."""
+    given = fields(kind)  # type: ignore[arg-type]
+    return {field.name: field.default for field in given if field.name not in ("of", "parts")}
+
+
+def argument(field: str) -> str:
+    """The name of a field as the constructor, the text and the JSON have it."""
+    return field.rstrip("_")

@@ -4,8 +4,9 @@ The grammar, read by the parser below and never evaluated:
 
     expression:  operand ('+' operand)*
     operand:     primary ('.' method '(' arguments ')')*
-    primary:     number | 'inf' | '{' name '}' | '[' items ']' | '(' items ')' | ['pl.' | 'privloss.'] name '(' arguments ')'
-    number:      ['+' | '-']* digits, as in Python; underscores and exponents too
+    primary:     number | '{' name '}' | '[' items ']' | '(' items ')'
+                 | ['pl.' | 'privloss.'] name '(' arguments ')'
+    number:      ['+' | '-']* (digits as in Python, with underscores and exponents, or 'inf')
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from privloss._check import show
 from privloss._scheme import Scheme
 
 LONGEST = 100_000  # characters
-DEEPEST = 200  # brackets inside brackets
+DEEPEST = 100  # brackets inside brackets
 SHORT = 32  # outcomes that repr writes out
 METHODS = ("allocate", "subsample", "repeat", "swap", "poisson")
 PREFIXES = ("pl", "privloss")
 
 _TOKEN = re.compile(
     r"""\s*(?:
-    (?P<number> (?: \d+(?:_\d+)* (?:\.(?:\d+(?:_\d+)*)?)? | \.\d+(?:_\d+)* ) (?:[eE][+-]?\d+(?:_\d+)*)? (?![\w]) )
+    (?P<number> (?: \d+(?:_\d+)* (?:\.(?:\d+(?:_\d+)*)?)? | \.\d+(?:_\d+)* )
+                (?: [eE][+-]?\d+(?:_\d+)* )? (?!\w) )
   | (?P<name> [A-Za-z_][A-Za-z_0-9]* )
   | (?P<hole> \{\s*[A-Za-z_][A-Za-z_0-9]*\s*\} )
   | (?P<mark> [.,=+\-()\[\]] )
@@ -63,8 +65,8 @@ def _digest(arguments: Mapping[str, Any]) -> str:
 def parse(text: str, /, **values: Any) -> Scheme:
     """The scheme that a text such as its ``repr`` describes.
 
-    Numbers, lists, tuples, ``inf`` and our names, optionally after ``pl.``; nothing is evaluated. ``{name}`` stands for
-    the keyword argument of that name, as a value. ValueError for anything else.
+    Numbers, lists, tuples, ``inf`` and our names, optionally after ``pl.``; nothing is evaluated. ``{name}``
+    stands for the keyword argument of that name, as a value. ValueError for anything else.
 
     >>> import privloss as pl
     >>> pl.parse("pl.Gaussian(1).allocate(1000).repeat(rounds=10)")
@@ -112,8 +114,12 @@ class _Parser:
             rest = self.text[self.end :].lstrip()
             where = len(self.text) - len(rest)
             if rest.startswith("<"):
-                raise ValueError("text was shortened by repr and cannot be read back: use to_json and from_json")
-            raise ValueError(f"text has {show(rest[:12])} at character {where}, which is not a name, number or bracket")
+                raise ValueError(
+                    "text was shortened by repr and cannot be read back: use to_json and from_json"
+                )
+            raise ValueError(
+                f"text has {show(rest[:12])} at character {where}, which is not a name, number or bracket"
+            )
         self.kind, self.token = found.lastgroup, found.group(found.lastgroup)
         self.start, self.end = found.span(found.lastgroup)
         return taken
@@ -127,7 +133,7 @@ class _Parser:
             raise self.wrong(f"{mark!r}")
         self.step()
 
-    # Grammar. A bracket costs two Python frames, so that the limit is ours and not the interpreter's.
+    # Grammar. A bracket costs six Python frames, so DEEPEST stays well within the interpreter's thousand.
 
     def expression(self) -> Any:
         terms = [self.operand()]
@@ -254,4 +260,3 @@ def _sentence(function: Callable[..., Any], error: TypeError) -> str:
     """A TypeError in the words of the text: Python's own speaks of __init__ and self."""
     name = getattr(function, "__name__", "call")
     return re.sub(r"^[\w.]*\(\) ", f"{name} ", str(error)).replace(name + ".__init__()", name)
-

@@ -77,9 +77,6 @@ def scheme(args: argparse.Namespace, **found: float) -> Scheme:
     flags = {name: getattr(args, name) for name in _BUILDING if getattr(args, name, None) is not None}
     if args.expression is None:
         return _built({**flags, **found})
-    for name, value in flags.items():
-        if f"{{{name}}}" not in args.expression:
-            raise ValueError(f"--{name} {value} fills {{{name}}}, which is not in {quoted(args.expression)}")
     return parse(args.expression, **flags, **found)
 
 

@@ -8,12 +8,9 @@ from functools import partial
 from typing import Any
 
 from privloss import Scheme, calibrate
-from privloss._check import show as quoted
 from privloss._cli._answer import Answer, answers, compared, show
 from privloss._cli._command import Command
 from privloss._cli._flags import Clock, add_answer, add_scheme, numbers, options, scheme
-
-_HOLE = "{sigma}"
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +23,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.expression is not None and _HOLE not in args.expression:
-        raise ValueError(f"the expression must have {_HOLE} as its noise, got {quoted(args.expression)}")
     targets, clock = _targets(args), Clock(args.seconds)
+    some = _scheme(args, 1.0)  # bad input shows here, before the search
     found = _answers(partial(_scheme, args), targets, args, clock)
-    if found[0].scheme.poisson() != found[0].scheme and not args.quiet:
+    if some.poisson() != some and not args.quiet:
         found = _beside_twins(found, targets, args, clock)
     return show(found, args)
 

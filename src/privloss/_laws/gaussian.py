@@ -24,12 +24,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privloss._laws.quadrature import (
     EDGE,
     RULES,
     WIDEST,
+    BoolArray,
     decay,
     density,
     gather,
@@ -40,8 +40,6 @@ from privloss._laws.quadrature import (
     two_sum,
 )
 from privloss._pair import FloatArray, IntArray, Law, Masses, U
-
-BoolArray = NDArray[np.bool_]
 
 VANISHED = 1e-300  # what may have underflowed, charged to both atoms on the upper side
 

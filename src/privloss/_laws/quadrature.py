@@ -17,8 +17,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privloss._pair import FloatArray, IntArray
+
+BoolArray = NDArray[np.bool_]
 
 ROOT = 1.0 / math.sqrt(2.0 * math.pi)
 EDGE = 39.0  # standard deviations: the density there is below 1e-330
@@ -113,11 +116,27 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return product, ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
 
 
-def quotient(a: float, b: float) -> tuple[float, float]:
+def divide(a: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
     """a / b as a double and its rounding."""
     high = a / b
-    product, rest = two_product(np.asarray(high), np.asarray(b))
-    return high, float(((a - product) - rest) / b)
+    product, rest = two_product(high, np.asarray(b))
+    return high, ((a - product) - rest) / b
+
+
+def quotient(a: float, b: float) -> tuple[float, float]:
+    """a / b as a double and its rounding."""
+    high, low = divide(np.asarray(a, np.float64), b)
+    return float(high), float(low)
+
+
+def exp_sum(*terms: FloatArray) -> FloatArray:
+    """e to the sum of the terms, the sum rounded only after exp; -inf gives 0."""
+    total, rest = np.asarray(terms[0]), np.zeros(())
+    for term in terms[1:]:
+        total, more = two_sum(total, term)
+        rest = rest + more
+    value: FloatArray = np.where(np.isneginf(total), 0.0, np.exp(total) * (1.0 + rest))
+    return value
 
 
 def density(high: FloatArray, low: FloatArray) -> FloatArray:
@@ -127,11 +146,11 @@ def density(high: FloatArray, low: FloatArray) -> FloatArray:
     return value
 
 
-def tilted(high: FloatArray, low: FloatArray, exponent: FloatArray) -> FloatArray:
-    """Standard normal density at high + low, times e^exponent, as one exponent."""
-    square, rest = two_product(high, high)
+def tilted(high: FloatArray, low: FloatArray, exponent: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
+    """Standard normal density at high + low, times e^(exponent + rest), as one exponent."""
+    square, under = two_product(high, high)
     total, last = two_sum(-0.5 * square, exponent)
-    value: FloatArray = ROOT * (np.exp(total) * (1.0 + (last - 0.5 * rest - high * low)))
+    value: FloatArray = ROOT * (np.exp(total) * (1.0 + (last + rest - 0.5 * under - high * low)))
     return value
 
 

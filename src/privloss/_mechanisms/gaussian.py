@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -42,8 +43,8 @@ class Gaussian(Mechanism):
 class GaussianMixture(Mechanism):
     """Several centres: P = sum of weights_i N(sensitivities_i, sigma^2) against Q = N(0, sigma^2).
 
-    Sensitivities are at least 0, and one that has weight is above 0. Weights sum to 1 within 1e-9, and are divided by
-    their sum.
+    Sensitivities are at least 0, and one that has weight is above 0. Weights sum to 1 within 1e-9, and are
+    divided by their sum.
 
     >>> from privloss import GaussianMixture
     >>> GaussianMixture(sigma=1.0, sensitivities=[0, 1, 2], weights=[0.25, 0.5, 0.25])
@@ -51,8 +52,8 @@ class GaussianMixture(Mechanism):
     """
 
     sigma: float
-    sensitivities: tuple[float, ...]
-    weights: tuple[float, ...]
+    sensitivities: Sequence[float]
+    weights: Sequence[float]
 
     def __post_init__(self) -> None:
         fix(self, sigma=positive(sigma=self.sigma))
@@ -76,7 +77,7 @@ class GaussianMixture(Mechanism):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscreteGaussian(Mechanism):
-    """Gaussian noise on the integers: Q(k) proportional to exp(-k^2/(2 sigma^2)), and P the same about ``sensitivity``.
+    """Gaussian noise on the integers: Q(k) proportional to exp(-k^2/(2 sigma^2)), P the same about ``sensitivity``.
 
     One coordinate, whole sensitivity. ``sigma`` is the parameter, not the standard deviation, of the noise.
 

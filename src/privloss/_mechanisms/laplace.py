@@ -39,7 +39,7 @@ class Laplace(Mechanism):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscreteLaplace(Mechanism):
-    """Laplace noise on the integers (geometric): Q(k) proportional to exp(-abs(k)/scale), whole ``sensitivity``.
+    """Laplace noise on the integers: Q(k) proportional to exp(-abs(k)/scale), P the same about ``sensitivity``.
 
     >>> from privloss import DiscreteLaplace
     >>> DiscreteLaplace(scale=2.0, sensitivity=3)
@@ -56,4 +56,4 @@ class DiscreteLaplace(Mechanism):
     def law(self, ask: Ask) -> Law:
         from privloss._laws.integers import discrete_laplace
 
-        return discrete_laplace(self.scale, self.sensitivity)
+        return discrete_laplace(self.scale, self.sensitivity, ask)

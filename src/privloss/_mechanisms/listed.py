@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,29 +20,32 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-ULPS = 64 * 2.0**-53  # a sum this close to 1 misses it by the rounding of its terms, which eta_q allows for
+U = 2.0**-53
+ULPS = 64 * U  # a sum this close to 1 misses it by the rounding of its terms, which eta_q allows for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacyLoss(Mechanism):
     """A privacy loss realization: losses l_i = log(p_i/q_i) with their masses p_i, seen from P.
 
-    q_i = p_i e^(-l_i), and Q has 1 - E[e^(-L)] where P has none. A loss of +inf is mass that only P has; -inf is not
-    allowed. Masses may miss 1, and E[e^(-L)] exceed 1, by 1e-9: the bounds hold however that is read.
+    q_i = p_i e^(-l_i), and Q has 1 - E[e^(-L)] where P has none. A loss of +inf is mass that only P has; -inf
+    is not allowed. Masses may miss 1, and E[e^(-L)] exceed 1, by 1e-9: the bounds hold however that is read.
 
     >>> from privloss import PrivacyLoss
     >>> PrivacyLoss(losses=[-1.0, 0.5, float("inf")], masses=[0.25, 0.65, 0.1])
     PrivacyLoss(losses=[-1.0, 0.5, inf], masses=[0.25, 0.65, 0.1])
     """
 
-    losses: tuple[float, ...]
-    masses: tuple[float, ...]
+    losses: Sequence[float]
+    masses: Sequence[float]
 
     def __post_init__(self) -> None:
         fix(self, losses=reals(losses=self.losses), masses=masses(masses=self.masses))
         same_length(losses=self.losses, masses=self.masses)
         if min(self.losses) == -math.inf:
-            raise ValueError("losses must be above -inf, got -inf: mass that only Q has is what E[e^(-L)] lacks")
+            raise ValueError(
+                "losses must be above -inf, got -inf: mass that only Q has is what E[e^(-L)] lacks"
+            )
         _, _, q, _ = self._arrays()
         total = math.fsum(q.tolist()) if np.isfinite(q).all() else math.inf
         if not total <= 1 + MISS:
@@ -60,7 +64,7 @@ class PrivacyLoss(Mechanism):
     def law(self, ask: Ask) -> Law:
         loss, p, q, p_only = self._arrays()
         missing = 1 - math.fsum(q.tolist())
-        error = ULPS / 4 if ask.side == "upper" else -ULPS / 4  # of the masses q, none of it relative to `missing`
+        error = 16 * U if ask.side == "upper" else -16 * U  # what the rounding of the masses q can do to it
         q_only = missing + error if missing > ULPS else 0.0
         return _certain(q, p, ask, loss=loss, q_only=q_only, p_only=p_only)
 
@@ -76,8 +80,8 @@ class Outcomes(Mechanism):
     Outcomes(p=[0.75, 0.25], q=[0.25, 0.75])
     """
 
-    p: tuple[float, ...]
-    q: tuple[float, ...]
+    p: Sequence[float]
+    q: Sequence[float]
 
     def __post_init__(self) -> None:
         fix(self, p=masses(p=self.p), q=masses(q=self.q))
@@ -101,51 +105,55 @@ def _certain(
 ) -> Law:
     """A pair that bounds every reading of masses whose sums miss 1.
 
-    Let s be what the sums miss in all, and P, Q the masses divided by their sums. A reading is (1-s)P + sR against
-    (1-s)Q + sS for some R and S, so it is a post-processing of (1-s)P + s at p_only against (1-s)Q + s at q_only: the
-    upper side. Its hockey-stick curve is at least H(k) - s - k*s, and ``_trimmed`` has that curve: the lower side.
+    Let s be what the sums miss in all, and P, Q the masses divided by their sums. A reading is (1-s)P + sR
+    against (1-s)Q + sS for some R and S, so it is a post-processing of (1-s)P + s at p_only against (1-s)Q +
+    s at q_only: the upper side. Its hockey-stick curve is at least H(k) - s - k*s, and ``_trimmed`` has that
+    curve: the lower side.
     """
     from privloss._pair import from_outcomes
 
     sums = [math.fsum([*mass.tolist(), only]) for mass, only in ((q, q_only), (p, p_only))]
-    miss = sum(abs(total - 1) for total in sums if abs(total - 1) > ULPS)
+    misses = [abs(total - 1) for total in sums]
+    miss = sum(m for m in misses if m > ULPS)
+    eta_q = 16 * U + max(m if m <= ULPS else 0.0 for m in misses)
     if not miss:
-        return from_outcomes(q, p, loss=loss, q_only=q_only, p_only=p_only, side=ask.side, eta_q=2 * ULPS)
+        return from_outcomes(q, p, loss=loss, q_only=q_only, p_only=p_only, side=ask.side, eta_q=eta_q)
     q, p, q_only, p_only = q / sums[0], p / sums[1], q_only / sums[0], p_only / sums[1]
     if ask.side == "lower":
-        q, p, q_only, p_only = _trimmed(q, p, q_only, p_only, miss)
-        return from_outcomes(q, p, q_only=q_only, p_only=p_only, side=ask.side, eta_q=2 * ULPS)
-    q, p, q_only, p_only = (1 - miss) * q, (1 - miss) * p, (1 - miss) * q_only + miss, (1 - miss) * p_only + miss
+        q, p = _trimmed(q, p, q_only, p_only, 2 * miss)  # twice, for the rounding of its sums
+        return from_outcomes(q, p, side=ask.side, eta_q=eta_q)
+    q, p, q_only, p_only = (
+        (1 - miss) * q,
+        (1 - miss) * p,
+        (1 - miss) * q_only + miss,
+        (1 - miss) * p_only + miss,
+    )
     if loss is not None:
         loss = loss + math.log(sums[0] / sums[1])
-    return from_outcomes(q, p, loss=loss, q_only=q_only, p_only=p_only, side=ask.side, eta_q=2 * ULPS)
+    return from_outcomes(q, p, loss=loss, q_only=q_only, p_only=p_only, side=ask.side, eta_q=eta_q)
 
 
 def _trimmed(
     q: FloatArray, p: FloatArray, q_only: float, p_only: float, miss: float
-) -> tuple[FloatArray, FloatArray, float, float]:
+) -> tuple[FloatArray, FloatArray]:
     """The pair whose curve is max(0, 1-k, H(k) - miss - k*miss).
 
-    The outcomes of highest ratio become one, which loses ``miss`` of its p and gains as much q; those of lowest ratio
-    likewise with p and q exchanged. Each end takes in as many as it needs for its ratio to fall short of the next.
+    The outcomes of highest ratio become one, which loses ``miss`` of its p and gains as much q; those of
+    lowest ratio likewise with p and q exchanged. Each end takes in as many as keep its ratio beyond that of
+    the next.
     """
     order = np.argsort(p / q, kind="stable")
     q, p = np.concatenate(([q_only], q[order], [0.0])), np.concatenate(([0.0], p[order], [p_only]))
-    top = _reach(p[::-1], q[::-1], miss)
-    bottom = _reach(q, p, miss)
-    if top + bottom >= q.size:
-        return np.ones(1), np.ones(1), 0.0, 0.0
-    high = slice(q.size - top, None)
-    q_top, p_top = q[high].sum() + miss, p[high].sum() - miss
-    q_low, p_low = q[:bottom].sum() - miss, p[:bottom].sum() + miss
-    middle = slice(bottom, q.size - top)
-    q = np.concatenate(([q_low], q[middle], [q_top]))
-    p = np.concatenate(([p_low], p[middle], [p_top]))
-    return q, p, 0.0, 0.0
+    low, high = _reach(q, p, miss), q.size - _reach(p[::-1], q[::-1], miss)
+    if low >= high:
+        return np.ones(1), np.ones(1)  # nothing is left: P and Q may be the same
+    q = np.concatenate(([q[:low].sum() - miss], q[low:high], [q[high:].sum() + miss]))
+    p = np.concatenate(([p[:low].sum() + miss], p[low:high], [p[high:].sum() - miss]))
+    return q, p
 
 
 def _reach(gain: FloatArray, cost: FloatArray, miss: float) -> int:
-    """How many outcomes, from the end where gain/cost is highest, become one for (gain-miss)/(cost+miss) to be above the next."""
+    """The least n for which the first n as one, (gain - miss)/(cost + miss), are still beyond the next."""
     ratio = (np.cumsum(gain) - miss) / (np.cumsum(cost) + miss)
     with np.errstate(divide="ignore", invalid="ignore"):
         following = np.append(gain[1:] / cost[1:], 0.0)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class RandomizedResponse(Mechanism):
     """The truth with ``probability``, each of the other ``values - 1`` values equally.
 
-    P is the answer when the truth is one value and Q when it is another, so it speaks of replacement: "remove" and
-    "add" are then the two orders of the two true values.
+    P is the answer when the truth is one value and Q when it is another, so it speaks of replacement:
+    "remove" and "add" are then the two orders of the two true values.
 
     >>> from privloss import RandomizedResponse
     >>> RandomizedResponse(probability=0.75)

@@ -1,4 +1,4 @@
-"""Operations on schemes. To add one, add its class to ``OPERATIONS`` and its exact rewrites to ``_rewrite.py``."""
+"""Operations on schemes. To add one, add it to ``OPERATIONS``, and its exact rewrites to ``_rewrite.py``."""
 
 from privloss._operations.allocate import Allocate, Allocation, allocate
 from privloss._operations.compose import Compose, compose

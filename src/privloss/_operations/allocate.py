@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privloss._check import count, masses, same_length, show
-from privloss._operations._scheme import scheme
-from privloss._scheme import Operation, Scheme, fix
+from privloss._scheme import Operation, Scheme, fix, operand
 
 if TYPE_CHECKING:
-    from privloss._ask import Ask
+    from privloss._ask import Ask, Side
     from privloss._pair import Law
 
 
@@ -26,7 +25,7 @@ class Allocate(Operation):
     kind: ClassVar[str] = "allocate"
 
     def __post_init__(self) -> None:
-        fix(self, of=scheme(of=self.of), steps=count(steps=self.steps))
+        fix(self, of=operand(of=self.of), steps=count(steps=self.steps))
         fix(self, picks=count(picks=self.picks))
         if self.picks > self.steps:
             raise ValueError(f"picks must be at most steps, got picks={self.picks} and steps={self.steps}")
@@ -35,6 +34,10 @@ class Allocate(Operation):
         from privloss._evaluate import allocate_law
 
         return allocate_law(self.of, self.steps, ask)
+
+    def support(self, side: Side) -> tuple[float, float]:
+        low, high = self.of.support(side)  # the mean of equal ratios is that ratio
+        return low * self.picks, high * self.picks
 
     def _split(self) -> bool:
         return 1 < self.picks < self.steps
@@ -60,6 +63,10 @@ class Allocation(Scheme):
         from privloss._evaluate import allocation_law
 
         return allocation_law(self.parts, self.shares(), ask)
+
+    def support(self, side: Side) -> tuple[float, float]:
+        low, high = zip(*(part.support(side) for part, _ in self.parts), strict=True)
+        return log_mean(low, self.shares()), log_mean(high, self.shares())
 
     def shares(self) -> tuple[float, ...]:
         """The weights, divided by their sum."""
@@ -87,9 +94,9 @@ class Allocation(Scheme):
 def allocate(parts: Iterable[tuple[Scheme, int]], weights: Iterable[float] | None = None) -> Scheme:
     """Random allocation over different steps: exactly one step is chosen.
 
-    ``parts`` lists (scheme, steps). ``weights`` has for each part the probability that the chosen step lies in it,
-    uniform inside; the default is in proportion to the steps. Weights sum to 1 within 1e-9, and are divided by their
-    sum. P = sum over steps i of (w_i/steps_i) Q x ... x P_i x ... x Q, against Q x ... x Q.
+    ``parts`` lists (scheme, steps). ``weights`` has for each part the probability that the chosen step lies
+    in it, uniform inside; the default is in proportion to the steps. Weights sum to 1 within 1e-9, and are
+    divided by their sum. P = sum over steps i of (w_i/steps_i) Q x ... x P_i x ... x Q, against Q x ... x Q.
 
     >>> from privloss import Gaussian, allocate
     >>> allocate([(Gaussian(1.0), 500), (Gaussian(1.2), 500)], weights=[0.4, 0.6])
@@ -98,7 +105,15 @@ def allocate(parts: Iterable[tuple[Scheme, int]], weights: Iterable[float] | Non
     pairs = _pairs(parts)
     if weights is None:
         return Allocation(pairs, proportional([steps for _, steps in pairs]))
-    return Allocation(pairs, tuple(weights) if isinstance(weights, list) else weights)  # type: ignore[arg-type]
+    return Allocation(pairs, masses(weights=weights))
+
+
+def log_mean(losses: Sequence[float], weights: Sequence[float]) -> float:
+    """The loss of a weighted mean of ratios."""
+    top = max(losses)
+    if math.isinf(top):
+        return top
+    return top + math.log(math.fsum(w * math.exp(loss - top) for loss, w in zip(losses, weights, strict=True)))
 
 
 def proportional(steps: Sequence[int]) -> tuple[float, ...]:
@@ -118,4 +133,4 @@ def _pairs(parts: object) -> tuple[tuple[Scheme, int], ...]:
 def _pair(i: int, part: object) -> tuple[Scheme, int]:
     if not isinstance(part, tuple | list) or len(part) != 2:
         raise TypeError(f"parts[{i}] must be (scheme, steps), got {show(part)}")
-    return scheme(**{f"parts[{i}][0]": part[0]}), count(**{f"parts[{i}][1]": part[1]})
+    return operand(**{f"parts[{i}][0]": part[0]}), count(**{f"parts[{i}][1]": part[1]})

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privloss._check import show
-from privloss._operations._scheme import scheme
 from privloss._operations.repeat import Repeat
-from privloss._scheme import Scheme, fix
+from privloss._scheme import Scheme, fix, operand
 
 if TYPE_CHECKING:
-    from privloss._ask import Ask
+    from privloss._ask import Ask, Side
     from privloss._pair import Law
 
 
@@ -24,12 +24,7 @@ class Compose(Scheme):
     kind: ClassVar[str] = "compose"
 
     def __post_init__(self) -> None:
-        if isinstance(self.parts, str | Scheme) or not isinstance(self.parts, Iterable):
-            raise TypeError(f"parts must be a list of schemes, got {show(self.parts)}")
-        parts = [scheme(**{f"parts[{i}]": part}) for i, part in enumerate(self.parts)]
-        if not parts:
-            raise ValueError("compose needs at least one scheme, got none")
-        fix(self, parts=tuple(piece for part in parts for piece in _flat(part)))
+        fix(self, parts=tuple(piece for part in _checked(self.parts) for piece in _flat(part)))
 
     @classmethod
     def joined(cls, first: Scheme, second: Scheme) -> Compose:
@@ -42,6 +37,10 @@ class Compose(Scheme):
         from privloss._evaluate import compose_law
 
         return compose_law(grouped(self.parts), ask)
+
+    def support(self, side: Side) -> tuple[float, float]:
+        low, high = zip(*(part.support(side) for part in self.parts), strict=True)
+        return math.fsum(low), math.fsum(high)
 
     def _parts(self) -> tuple[Scheme, ...]:
         return self.parts
@@ -74,6 +73,15 @@ def grouped(parts: Iterable[Scheme]) -> tuple[tuple[Scheme, int], ...]:
         of, rounds = (part.of, part.rounds) if isinstance(part, Repeat) else (part, 1)
         counts[of] = counts.get(of, 0) + rounds
     return tuple(counts.items())
+
+
+def _checked(parts: object) -> list[Scheme]:
+    if isinstance(parts, str | Scheme) or not isinstance(parts, Iterable):
+        raise TypeError(f"parts must be a list of schemes, got {show(parts)}")
+    schemes = [operand(**{f"parts[{i}]": part}) for i, part in enumerate(parts)]
+    if not schemes:
+        raise ValueError("parts must have at least one scheme, got none")
+    return schemes
 
 
 def _flat(scheme: Scheme) -> tuple[Scheme, ...]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from privloss._check import count
-from privloss._operations._scheme import scheme
-from privloss._scheme import Operation, Scheme, fix
+from privloss._scheme import Operation, Scheme, fix, operand
 
 if TYPE_CHECKING:
-    from privloss._ask import Ask
+    from privloss._ask import Ask, Side
     from privloss._pair import Law
 
 
@@ -24,12 +23,16 @@ class Repeat(Operation):
     kind: ClassVar[str] = "repeat"
 
     def __post_init__(self) -> None:
-        fix(self, of=scheme(of=self.of), rounds=count(rounds=self.rounds))
+        fix(self, of=operand(of=self.of), rounds=count(rounds=self.rounds))
 
     def law(self, ask: Ask) -> Law:
         from privloss._evaluate import compose_law
 
         return compose_law(((self.of, self.rounds),), ask)
+
+    def support(self, side: Side) -> tuple[float, float]:
+        low, high = self.of.support(side)
+        return low * self.rounds, high * self.rounds
 
     def _text(self, parts: Sequence[str]) -> str:
         return f"{parts[0]}.repeat(rounds={self.rounds})"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from privloss._check import rate
-from privloss._operations._scheme import scheme
-from privloss._scheme import Operation, Scheme, fix
+from privloss._scheme import Operation, Scheme, fix, operand
 
 if TYPE_CHECKING:
-    from privloss._ask import Ask
+    from privloss._ask import Ask, Side
     from privloss._pair import Law
 
 
@@ -24,12 +24,21 @@ class Subsample(Operation):
     kind: ClassVar[str] = "subsample"
 
     def __post_init__(self) -> None:
-        fix(self, of=scheme(of=self.of), rate=rate(rate=self.rate))
+        fix(self, of=operand(of=self.of), rate=rate(rate=self.rate))
 
     def law(self, ask: Ask) -> Law:
         from privloss._evaluate import subsample_law
 
         return subsample_law(self.of, self.rate, ask)
+
+    def support(self, side: Side) -> tuple[float, float]:
+        low, high = (self._loss(loss) for loss in self.of.support(side))
+        return low, high
+
+    def _loss(self, loss: float) -> float:
+        if self.rate == 1.0:
+            return loss
+        return math.log1p(self.rate * math.expm1(loss)) if loss < 600 else loss + math.log(self.rate)
 
     def _text(self, parts: Sequence[str]) -> str:
         return f"{parts[0]}.subsample(rate={self.rate!r})"

@@ -1,0 +1,300 @@
+"""The laws of the mechanisms against the same integrals in 90 digits: no error may exceed the bound the law states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privloss._ask import Ask, Side
+from privloss._laws.gaussian import GaussianLaw, tail_place
+from privloss._laws.integers import discrete_gaussian, discrete_laplace
+from privloss._laws.laplace import LaplaceLaw
+from privloss._laws.mixture import MixtureLaw
+from privloss._laws.quadrature import RULES, quotient
+from privloss._pair import FloatArray, Law, Masses
+
+mpmath = pytest.importorskip("mpmath")
+mp = mpmath.mp.clone()
+mp.dps = 90
+mpf = mp.mpf
+FLOOR = 1e-299  # masses below are charged to the atoms, not computed
+
+Masser = Callable[[object, object], tuple[object, object]]  # (Q, P) of the losses in (low, high], the ends in mpf
+
+
+def exact(value: Fraction) -> object:
+    return mpf(value.numerator) / value.denominator
+
+
+def normal(low: object, high: object) -> object:
+    """Mass of (low, high] under the standard normal, without cancellation in either tail."""
+    root = mp.sqrt(2)
+    if low + high < 0:
+        low, high = -high, -low
+    return (mp.erfc(low / root) - mp.erfc(high / root)) / 2
+
+
+def gaussian_truth(sigma: float, sensitivity: float) -> Masser:
+    a = exact(Fraction(sensitivity) / Fraction(sigma))
+
+    def mass(low: object, high: object) -> tuple[object, object]:
+        ends = [loss / a + a / 2 for loss in (low, high)]
+        return normal(*ends), normal(*(z - a for z in ends))
+
+    return mass
+
+
+def laplace_truth(e: float) -> Masser:
+    """For the law at e as a double: what it is off by is ``eta_x``."""
+
+    def below(loss: object) -> tuple[object, object]:
+        if loss < -e:
+            return mpf(0), mpf(0)
+        if loss >= e:
+            return mpf(1), mpf(1)
+        return 1 - mp.exp(-(loss + e) / 2) / 2, mp.exp((loss - e) / 2) / 2
+
+    def mass(low: object, high: object) -> tuple[object, object]:
+        (q, p), (q_low, p_low) = below(high), below(low)
+        return q - q_low, p - p_low
+
+    return mass
+
+
+def spread(points: FloatArray, mass: Masser, atoms: Sequence[tuple[object, object]] = ()) -> list[tuple[object, object]]:
+    """(q, p) at ratio 0, at each point and at infinity: on a cell [a, b] two equations give the two shares."""
+    edge = [mpf(-math.inf), *(mpf(float(x)) for x in points), mpf(math.inf)]
+    at = [[mpf(0), mpf(0)] for _ in edge]
+    for i, (a, b) in enumerate(zip(edge, edge[1:])):  # noqa: B905
+        q, p = mass(a, b)
+        x, y = mp.exp(a), mp.exp(b)
+        if i == 0:
+            to_left, to_right = (q - p / y, mpf(0)), (p / y, p)
+        elif i == len(points):
+            to_left, to_right = (q, x * q), (mpf(0), p - x * q)
+        else:
+            share = (p - x * q) / (y - x)
+            to_left, to_right = (q - share, x * (q - share)), (share, y * share)
+        for k, (dq, dp) in ((i, to_left), (i + 1, to_right)):
+            at[k][0] += dq
+            at[k][1] += dp
+    return [(q, p) for q, p in at]
+
+
+def flat(masses: Masses) -> list[tuple[float, float]]:
+    inner = list(zip(masses.q.tolist(), masses.p.tolist(), strict=True))
+    return [(masses.q_only, 0.0), *inner, (0.0, masses.p_only)]
+
+
+def worst(got: Sequence[tuple[float, float]], truth: Sequence[tuple[object, object]]) -> float:
+    error = 0.0
+    assert len(got) == len(truth)
+    for pair, true in zip(got, truth, strict=True):
+        for value, exactly in zip(pair, true, strict=True):
+            if exactly > FLOOR:
+                error = max(error, abs(float((mpf(value) - exactly) / exactly)))
+            else:
+                assert 0.0 <= value <= 2 * FLOOR
+    return error
+
+
+def merged(cuts: FloatArray, mass: Masser) -> list[tuple[object, object]]:
+    edge = [mpf(-math.inf), *(mpf(float(x)) for x in cuts), mpf(math.inf)]
+    return [mass(a, b) for a, b in zip(edge, edge[1:])]  # noqa: B905
+
+
+def cells(masses: Masses) -> list[tuple[float, float]]:
+    return list(zip(masses.q.tolist(), masses.p.tolist(), strict=True))
+
+
+def grids(law: Law, random: np.random.Generator) -> list[FloatArray]:
+    """Narrow, random, tight and wide cells, and points far outside."""
+    lo, hi = law.window(1e-300, 1e-300)
+    near = law.window(1e-6, 1e-6)
+    tight = random.uniform(*near, 4)
+    return [
+        np.linspace(hi - 0.02 * (hi - lo), hi, 30),
+        np.linspace(lo, lo + 0.01 * (hi - lo), 30),
+        np.linspace(*near, 60),
+        np.sort(random.uniform(lo, hi, 30)),
+        np.sort(np.concatenate((tight, tight + 1e-12 * (1 + np.abs(tight)), tight + 1e-6))),
+        np.array([lo, hi]),
+        np.array([0.0]),
+        np.array([-700.0, -50.0, 0.0, 1e-12, 50.0, 700.0]),
+        np.array([hi - 1e-3, hi, hi + 50.0, hi + 1e5]),
+        np.array([lo - 1e5, lo - 50.0, lo, lo + 1e-3]),
+    ]
+
+
+GAUSSIANS = [(1e4, 1.0), (10.0, 1.0), (1.0, 1.0), (0.7, 2.1), (0.05, 1.0), (0.01, 1.0)]
+
+
+@pytest.mark.parametrize(("sigma", "sensitivity"), GAUSSIANS)
+def test_gaussian(sigma: float, sensitivity: float) -> None:
+    law, mass = GaussianLaw(sigma, sensitivity), gaussian_truth(sigma, sensitivity)
+    spreading = merging = 0.0
+    for points in grids(law, np.random.default_rng(1)):
+        spreading = max(spreading, worst(flat(law.hats(points)), spread(points, mass)))
+        merging = max(merging, worst(cells(law.cells(points)), merged(points, mass)))
+    print(f"sigma {sigma} spread {spreading:.1e} merge {merging:.1e} bound {law.eta_q:.1e}")
+    assert max(spreading, merging) <= law.eta_q
+
+
+@pytest.mark.parametrize("sigma", [1e3, 1.0, 0.05])
+def test_gaussian_masses_add_up(sigma: float) -> None:
+    law = GaussianLaw(sigma)
+    for count in (2, 50, 3000):
+        points = np.linspace(*law.window(1e-20, 1e-20), count)
+        for masses in (law.hats(points), law.cells(points)):
+            assert math.fsum(masses.q) + masses.q_only == pytest.approx(1.0, abs=1e-15)
+            assert math.fsum(masses.p) + masses.p_only == pytest.approx(1.0, abs=1e-15)
+        hats = law.hats(points)
+        np.testing.assert_allclose(hats.p, np.exp(points) * hats.q, rtol=1e-14)
+
+
+def test_gaussian_where_one_mass_underflows() -> None:
+    """At losses beyond 1000 q is 0 in double precision and p is not."""
+    law, mass = GaussianLaw(0.02), gaussian_truth(0.02, 1.0)
+    points = np.linspace(1000.0, 2400.0, 12)
+    hats = law.hats(points)
+    assert (hats.q[5:] < 1e-300).all() and (hats.p[5:-1] > 1e-20).all()
+    assert worst(flat(hats), spread(points, mass)) <= law.eta_q
+
+
+def test_a_tail_place_is_safe_and_close() -> None:
+    for budget in (1e-310, 1e-300, 1e-100, 1e-20, 1e-3, 0.3, 0.5, 0.9, 1 - 1e-9):
+        z = mpf(tail_place(budget))
+        assert normal(z, mpf(math.inf)) <= budget <= normal(z - mpf(1e-6), mpf(math.inf)) * (1 + mpf(1e-6))
+    assert tail_place(0.0) >= 38.0
+
+
+@pytest.mark.parametrize("law", [GaussianLaw(1.3), MixtureLaw(1.0, [1.0, -2.0], [0.25, 0.75]), LaplaceLaw(0.5)])
+@pytest.mark.parametrize(("left", "right"), [(1e-300, 1e-12), (1e-12, 1e-300), (0.3, 0.3), (0.9, 0.9)])
+def test_a_window_keeps_its_budget(law: Law, left: float, right: float) -> None:
+    lo, hi = law.window(left, right)
+    assert lo <= hi
+    masses = law.cells(np.array([np.nextafter(lo, -np.inf)])), law.cells(np.array([hi]))
+    assert masses[0].q[0] <= left and masses[1].p[1] <= right
+
+
+LAPLACES = [(1e9, 1.0), (1.0, 1.0), (0.3, 1.0), (0.01, 1.0), (0.001, 1.0)]
+
+
+@pytest.mark.parametrize(("scale", "sensitivity"), LAPLACES)
+def test_laplace(scale: float, sensitivity: float) -> None:
+    law = LaplaceLaw(scale, sensitivity)
+    e, random = law.high, np.random.default_rng(2)
+    assert law.eta_x >= abs(mpf(e) - exact(Fraction(sensitivity) / Fraction(scale)))
+    mass = laplace_truth(e)
+    error = 0.0
+    for points in (
+        np.linspace(-e, e, 40),
+        np.linspace(-1.1 * e, 1.2 * e, 31),
+        np.sort(random.uniform(-e, e, 30)),
+        np.sort(random.uniform(0.5 * e, e, 30)),
+        e * np.array([0.1, 0.1 + 1e-12, 0.1 + 1e-9]),
+        np.array([-800.0, -e / 3, 0.0, 700.0]),
+        np.array([0.0]),
+        np.array([-e]),
+        np.array([e]),
+    ):
+        points = np.unique(points)
+        error = max(error, worst(flat(law.hats(points)), spread(points, atomic(mass, e))))
+        error = max(error, worst(cells(law.cells(points)), merged(points, mass)))
+    print(f"scale {scale} error {error:.1e} bound {law.eta_q:.1e}")
+    assert error <= law.eta_q
+
+
+def atomic(mass: Masser, e: float) -> Masser:
+    """An atom at a point stays there: half-open cells do that at either end, since the share of the far end is 0."""
+
+    def moved(low: object, high: object) -> tuple[object, object]:
+        return mass(low, high)
+
+    del e
+    return moved
+
+
+def test_laplace_atoms_stay_at_their_points() -> None:
+    law = LaplaceLaw(0.25)
+    hats = law.hats(np.array([-4.0, 4.0]))
+    assert hats.q_only == hats.p_only == 0.0
+    only = law.hats(np.array([-4.0]))
+    assert only.q_only == 0.0 and only.q[0] == pytest.approx(1.0, rel=1e-15)
+
+
+MIXTURES = [
+    (1.0, [1.0], [1.0]),
+    (1.0, [0.0, 1.0], [0.999, 0.001]),
+    (0.5, [1.0, -1.0], [0.5, 0.5]),
+    (1.0, [0.0, 2.0, 5.0, -3.0], [0.5, 0.25, 0.125, 0.125]),
+    (2.0, [-1.0, -7.0], [0.75, 0.25]),
+    (100.0, [1.0, 2.0], [0.5, 0.5]),
+    (0.05, [0.0, 1.0], [0.5, 0.5]),
+]
+
+
+def mixture_truth(law: MixtureLaw, sigma: float, sensitivities: list[float], weights: list[float]) -> Masser:
+    a = [exact(Fraction(s) / Fraction(sigma)) for s in sensitivities]
+    w = [mpf(x) for x in weights]
+    total = sum(w)
+
+    def loss(z: object) -> object:
+        return mp.log(sum(wi * mp.exp(ai * z - ai * ai / 2) for wi, ai in zip(w, a, strict=True)))
+
+    def turn() -> object:
+        if not math.isfinite(law.turning):
+            return mpf(law.turning)
+        return mp.findroot(lambda z: sum(wi * ai * mp.exp(ai * z - ai * ai / 2) for wi, ai in zip(w, a, strict=True)), law.turning)
+
+    bottom = turn()
+
+    def place(target: object, far: int) -> object:
+        """Where the branch towards ``far`` meets the target, by bisection; its end when it does not."""
+        if target == -math.inf:
+            return bottom if mp.isfinite(bottom) or (bottom < 0) == (far > 0) else None
+        if target == math.inf:
+            return mpf(math.inf) * far
+        near = bottom if mp.isfinite(bottom) else mpf(-3000) * far
+        away = mpf(3000) * far
+        if loss(near) >= target:
+            return bottom if mp.isfinite(bottom) else mpf(-math.inf) * far
+        for _ in range(160):
+            middle = (near + away) / 2
+            near, away = (middle, away) if loss(middle) < target else (near, middle)
+        return near
+
+    branches = [far for far in (1, -1) if far * law.turning < math.inf]
+
+    def mass(low: object, high: object) -> tuple[object, object]:
+        q = p = mpf(0)
+        for far in branches:
+            ends = sorted((place(low, far), place(high, far)))
+            q += normal(*ends)
+            p += sum(wi * normal(ends[0] - ai, ends[1] - ai) for wi, ai in zip(w, a, strict=True))
+        return q, p / total * total
+
+    return mass
+
+
+@pytest.mark.parametrize(("sigma", "sensitivities", "weights"), MIXTURES)
+def test_mixture(sigma: float, sensitivities: list[float], weights: list[float]) -> None:
+    """Losses are off by at most ``eta_x``, which over a gap h moves a share eta_x/h of the neighbours' masses."""
+    law = MixtureLaw(sigma, sensitivities, weights)
+    mass = mixture_truth(law, sigma, sensitivities, weights)
+    lo, hi = law.window(1e-100, 1e-100)
+    for points in (np.linspace(lo, hi, 7), np.linspace(*law.window(1e-3, 1e-3), 9), np.array([0.0]), np.array([-1.0, 40.0])):
+        h = float(np.diff(points, prepend=points[0] - 1.0).min())
+        for got, truth in (
+            (flat(law.hats(points)), spread(points, mass)),
+            (cells(law.cells(points)), merged(points, mass)),
+        ):
+            near = [[x[k] for x in [(0, 0), *truth, (0, 0)]] for k in (0, 1)]
+            for i, (pair, true) in enumerate(zip(got, truth, strict=True)):
+                for k in (0, 1):
+                    moved = law.eta_x * max(1.0, 1 / h) * sum(near[k][i : i + 3])
+                    assert abs(mpf(pair[k]) - true[k]) <= law.eta_q * true[k] + 2 * moved + mpf(3e-300)
