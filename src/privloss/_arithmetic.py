@@ -113,7 +113,8 @@ class Arithmetic:
             for one, two in both:
                 pieces += self._pairs(one, two, (share, 1.0 - share))
         q_only, p_only, extra = self.atoms(a, b)
-        terms = max(min(x, y) for x, y in ((a.points, b.points),)) + 4.0 * len(span) + 16
+        longest = max(block.values.shape[1] for block in (*a.blocks, *b.blocks))
+        terms = 1.0 * min(a.points, b.points, longest) + 8.0 * len(span) + 16
         eta_q, eta_x = self.eta_of_sum(a, b, terms)
         return pieces + extra, State(
             [], a.count + b.count, a.offset + b.offset, a.weight + b.weight, q_only, p_only, eta_q, eta_x
@@ -325,6 +326,7 @@ class LossSum(Arithmetic):
     """
 
     gauge: str = "p"
+    whole: bool = True  # whether the pair must bound both directions; else only the one of its gauge
 
     @property
     def channels(self) -> Channels:
@@ -404,6 +406,13 @@ class LossSum(Arithmetic):
             away = loss - end  # positive on the right, negative on the left
             mass = piece.values[0]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                if self.side == "lower" and not self.whole and right == (self.gauge == "q"):
+                    # Merging would mix the far end of the other measure into this one's edge and, from there, into
+                    # everything. To drop this measure's small share is a lower bound of its direction too.
+                    other = piece.values[1] * np.exp(loss if right else -loss)
+                    lost = min(float(np.nan_to_num(other, nan=1.0, posinf=1.0).sum()), 1.0)
+                    more_q, more_p = more_q + lost * (not right), more_p + lost * right
+                    continue
                 if self.side == "lower":
                     edge.values[0, at] += float(mass.sum())
                     shift = -away if self.gauge == "p" else away

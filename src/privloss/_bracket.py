@@ -90,7 +90,7 @@ class Bracket:
 
 
 def outward(lower: float, upper: float) -> tuple[str, str]:
-    """Both ends with two digits of their gap, rounded away from each other: what is printed is a bracket too."""
+    """Both ends with two digits of their gap, rounded away from each other: a bracket again."""
     import decimal
 
     if not (math.isfinite(lower) and math.isfinite(upper)):

@@ -15,7 +15,7 @@ import numpy as np
 from privloss._arithmetic import LossSum, RatioSum, State
 from privloss._ask import Ask
 from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U, from_outcomes
-from privloss._power import Budget, Place, Shape, join, power, slots_for, tilted
+from privloss._power import Budget, Place, Shape, join, power, slots_for
 
 if TYPE_CHECKING:
     from privloss._scheme import Scheme
@@ -89,7 +89,7 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     done = []
     for law, shape, origin, (_, rounds) in zip(laws, shapes, origins, parts, strict=True):
         ask.check_time()
-        arithmetic = LossSum(unit, origin, ask.side, gauge)
+        arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
         lo, hi = law.window(below.tail, below.tail)
         bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
         if math.isfinite(law.low):
@@ -156,7 +156,7 @@ def _ratio_shape(law: Law, steps: int, ask: Ask) -> Shape:
     if got.q_only > 0:
         values, weights = np.concatenate(([0.0], values)), np.concatenate(([got.q_only], weights))
     if ask.direction == "add":
-        return Shape(values, tilted(values, weights, steps, ask.focus))
+        return Shape(values, weights).lean_left(steps, ask.focus)
     return Shape(values, weights, lean=min(math.sqrt(-2 * ask.focus), 12.0))
 
 
@@ -164,7 +164,8 @@ def _loss_shape(law: Law, rounds: int, ask: Ask, gauge: str, parts: int) -> Shap
     loss, got = _samples(law, ask)
     if gauge == "p":
         return Shape(loss, got.p, lean=min(math.sqrt(-2 * ask.focus), 40.0))
-    return Shape(loss, tilted(loss, got.q, rounds, ask.focus) if parts == 1 else got.q)
+    shape = Shape(loss, got.q)
+    return shape.lean_left(rounds, ask.focus) if parts == 1 else shape
 
 
 def _lattice_of(values: FloatArray | None) -> tuple[float, float] | None:

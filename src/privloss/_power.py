@@ -41,10 +41,18 @@ class Shape:
     values: FloatArray
     weights: FloatArray
     lean: float = 0.0  # how many standard deviations to the right of the mean the answer lies
+    least: float = 0.0  # for tilted weights: the least standard deviation to reckon with
+
+    def lean_left(self, count: int, focus: float) -> Shape:
+        """Seen where the sum of ``count`` terms is as small as has log-probability ``focus``."""
+        weights = tilted(self.values, self.weights, count, focus)
+        return Shape(self.values, weights, least=1e-5 * self.at(1)[1])
 
     def at(self, count: int) -> tuple[float, float]:
         """(mean, standard deviation) of the sum of ``count`` terms."""
         mean, sd = _moments(self.values, self.weights)
+        if self.least > 0:
+            return count * mean, math.sqrt(count) * max(sd, self.least)
         upper = np.cumsum(self.weights[::-1])[::-1]
         lower = np.cumsum(self.weights)
         body = (upper > 0.005 / count) & (lower > 0.005 / count)

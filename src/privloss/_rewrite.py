@@ -25,7 +25,7 @@ TINY = 1e-300  # below, a product of rates or weights would lose digits: left as
 
 
 def simplify(scheme: Scheme) -> Scheme:
-    """The normal form, with the same answers (for 1 < picks < steps: those of the reduction that bounds it)."""
+    """The normal form, with the same answers (for 1 < picks < steps: of the reduction that bounds it)."""
     done: dict[int, Scheme] = {}
     for node in walk(scheme):
         done[id(node)] = _build(node, [done[id(part)] for part in node._parts()])
@@ -90,7 +90,7 @@ def _power(part: Scheme, n: int) -> Scheme:
 
 
 def _gaussians(parts: list[Counted]) -> list[Counted]:
-    """A product of Gaussians is one, along the line of its centres: 1/sigma^2 = sum of n (sensitivity/sigma)^2."""
+    """A product of Gaussians is one along the line of centres: 1/sigma^2 = sum of n (sensitivity/sigma)^2."""
     gaussians = [(part, n) for part, n in parts if isinstance(part, Gaussian)]
     if sum(n for _, n in gaussians) <= 1:
         return parts

@@ -152,7 +152,7 @@ class Scheme(ABC):
         return Swap(self)
 
     def poisson(self) -> Scheme:
-        """The Poisson twin: each ``allocate(t, k)`` of M becomes ``M.subsample(k/t).repeat(t)``, at any depth.
+        """The Poisson twin: ``allocate(t, k)`` of M becomes ``M.subsample(k/t).repeat(t)``, at any depth.
 
         >>> from privloss import Gaussian
         >>> Gaussian(1.0).allocate(steps=1000).poisson()
@@ -286,7 +286,7 @@ class Scheme(ABC):
         rtol: float = 1e-3,
         seconds: float | None = 5.0,
     ) -> Any:
-        """The arrays themselves: loss, p, q, p_only, q_only, eta of a pair that bounds this scheme on ``side``."""
+        """The arrays themselves: loss, p, q, p_only, q_only, eta of a pair that bounds this scheme."""
         from privloss import _questions
 
         return _questions.pair(self, side=side, direction=direction, rtol=rtol, seconds=seconds)

@@ -1,21 +1,22 @@
 """The Gaussian pair: N(a, 1) with the person against N(0, 1) without, where a = sensitivity / sigma.
 
-Legend: z is the noise coordinate, the loss is l = a z - a^2/2, phi the standard normal density; a cell has loss
-width h and noise width w = h / a. phi(z - a) = e^l phi(z).
+Legend: z is the noise coordinate, the loss is l = a z - a^2/2, phi the standard normal density; a cell has
+loss width h and noise width w = h / a. phi(z - a) = e^l phi(z).
 
-Spread. On the cell to the right of a point at z the share that goes back to the point is, t being the distance
-from it,
+Spread. On the cell to the right of a point at z the share that goes back to the point is, t being the
+distance from it,
 
     V(t) = (e^h - e^(a t)) / (e^h - 1) = expm1(-a (w - t)) / expm1(-a w),
 
-and seen from P the cell to the left is the mirror image of it. So with
-F(s, w) = integral_0^w e^(-s t - t^2/2) V(t) dt a point holds
+and seen from P the cell to the left is the mirror image of it. So with F(s, w) = integral_0^w e^(-s t -
+t^2/2) V(t) dt a point holds
 
     q = phi(z) (F(z, w_right) + F(a - z, w_left)),    p = phi(z - a) (the same bracket).
 
-Rounding, in units of u = 2^-53: z is held to two doubles, so phi costs 10 (exp 4); inside a panel the exponent is
-at most 6.6 and is relatively accurate to 8 (53), its exp 4, V 16, node, weight and products 6, the sum of 16 terms
-16, the width 3, the pairwise sum over panels 25, the remainder of the rule 1. Together 134; ``eta_q`` is 140 u.
+Rounding, in units of u = 2^-53: z is held to two doubles, so phi costs 10 (exp 4); inside a panel the
+exponent is at most 6.6 and is relatively accurate to 8 (53), its exp 4, V 16, node, weight and products 6,
+the sum of 16 terms 16, the width 3, the pairwise sum over panels 25, the remainder of the rule 1. Together
+134; ``eta_q`` is 140 u.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Mechanisms on the integers: the outcome k has a mass and a loss in closed form.
 
-Exponents are held to two doubles, so a mass far out is as accurate as one at the mean; a loss is rounded once.
+Exponents are held to two doubles, so a mass far out is as accurate as one at the mean; a loss is rounded
+once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ VANISHED = 1e-300  # charged to both atoms on the upper side for what was left o
 
 
 def discrete_gaussian(sigma: float, sensitivity: int, ask: Ask) -> Pair:
-    """Mass proportional to exp(-k^2 / (2 sigma^2)), moved by the sensitivity under P. The loss is linear in k."""
+    """Mass proportional to exp(-k^2 / (2 sigma^2)), moved by s under P; the loss is linear in k."""
     square, rest = two_product(np.asarray(sigma), np.asarray(sigma))
     variance, more = float(square), float(rest)
     k = _near_either_mean(math.ceil(REACH * sigma), sensitivity)
@@ -31,7 +32,7 @@ def discrete_gaussian(sigma: float, sensitivity: int, ask: Ask) -> Pair:
 
 
 def discrete_laplace(scale: float, sensitivity: int, ask: Ask) -> Pair:
-    """Mass proportional to exp(-|k| / scale), moved by the sensitivity under P. All k <= 0 have one loss, all k >= s another."""
+    """Mass proportional to exp(-|k| / scale), moved by s under P; all k <= 0 share a loss, and all k >= s."""
     k = np.arange(0.0, sensitivity + 1)
     rise, rest = divide(k, scale)
     q = np.exp(-rise) * (1.0 - rest)

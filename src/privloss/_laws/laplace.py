@@ -1,15 +1,16 @@
 """The Laplace pair: noise of the given scale centred at the sensitivity against 0; e = sensitivity / scale.
 
-The loss runs over [-e, e]. Half of Q sits at -e and half of P at e; in between Q has the density (1/4) e^(-(l + e)/2) and
-P the density (1/4) e^((l - e)/2), so every integral is closed. For the part [A, B] of a cell [a, b] that
-meets [-e, e] the share of the point a is
+The loss runs over [-e, e]. Half of Q sits at -e and half of P at e; in between Q has the density (1/4)
+e^(-(l + e)/2) and P the density (1/4) e^((l - e)/2), so every integral is closed. For the part [A, B] of a
+cell [a, b] that meets [-e, e] the share of the point a is
 
     q = (1/2) e^(-(A + e)/2) (1 - e^(-(B - A)/2)) (1 - e^(-((b - A) + (b - B))/2)) / (1 - e^(a - b)),    p = e^a q,
 
 which holds for a = -inf and b = inf too; the share of b is its mirror image.
 
-Rounding, in units of u: exponents are rounded after exp (8), three expm1 of rounded arguments (27), products and
-sums (8). ``eta_q`` is 50 u. The law computed is that of e rounded to a double: its losses are off by the rounding, ``eta_x``.
+Rounding, in units of u: exponents are rounded after exp (8), three expm1 of rounded arguments (27),
+products and sums (8). ``eta_q`` is 50 u. The law computed is that of e rounded to a double: its losses are
+off by the rounding, ``eta_x``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class LaplaceLaw(Law):
 
     def __init__(self, scale: float, sensitivity: float = 1.0) -> None:
         self.high, rest = quotient(sensitivity, scale)
-        self.low, self.eta_x = -self.high, abs(rest)
+        self.low, self.eta_x = -self.high, abs(rest) * (1 + 8 * U)
 
     def window(self, left: float, right: float) -> tuple[float, float]:
         """All of it: half of Q sits at the lowest loss and half of P at the highest."""
@@ -44,7 +45,8 @@ class LaplaceLaw(Law):
         self._spread_density(edge, q, p)
         for loss in (self.low, self.high):
             self._spread_atom(loss, edge, q, p)
-        return Masses(q[1:-1], p[1:-1], float(q[0]), float(p[-1]))
+        vanished = 1e-300 if self.high > 1200.0 else 0.0  # only then do both masses of an outcome underflow
+        return Masses(q[1:-1], p[1:-1], float(q[0]) + vanished, float(p[-1]) + vanished)
 
     def cells(self, cuts: FloatArray) -> Masses:
         """Merge between the cuts; the atoms belong to the cell that ends with them."""
@@ -76,7 +78,7 @@ class LaplaceLaw(Law):
         p[met + 1] += exp_sum(0.5 * end, half) * right
 
     def _spread_atom(self, loss: float, edge: FloatArray, q: FloatArray, p: FloatArray) -> None:
-        """Half of e^(min(0, -loss)) under Q and half of e^(min(0, loss)) under P; p = e^a q at a, q = e^-b p at b."""
+        """Half of e^(min(0, -loss)) under Q, of e^(min(0, loss)) under P; p = e^a q at a, q = e^-b p at b."""
         i = int(np.searchsorted(edge, loss, side="right")) - 1
         a, b = edge[i : i + 1], edge[i + 1 : i + 2]
         log_q, log_p = np.asarray(min(0.0, -loss)), np.asarray(min(0.0, loss))

@@ -1,17 +1,18 @@
 """The mixture pair: P = sum of w_j N(a_j, 1) against Q = N(0, 1), in units of sigma.
 
-Legend: z is the noise coordinate, l(z) = log sum w_j e^(a_j z - a_j^2/2) the loss, convex in z: it falls to the turning
-point and rises after it, either branch possibly empty; A is the largest |a_j|. The line is cut where the loss meets
-a point or a cut, at the turning point, and often enough for the quadrature; each panel then lies in one cell of losses.
+Legend: z is the noise coordinate, l(z) = log sum w_j e^(a_j z - a_j^2/2) the loss, convex in z: it falls to
+the turning point and rises after it, either branch possibly empty; A is the largest |a_j|. The line is cut
+where the loss meets a point or a cut, at the turning point, and often enough for the quadrature; each panel
+then lies in one cell of losses.
 
-What an inexact cut does: a panel that reaches over its cell by an ulp has its losses clipped to the cell, which
-is the spread of a law whose losses are off by that ulp (``eta_x``, with the rounding of l), and a merge whichever
-cell takes the ulp. The masses are as accurate as the Gaussian's, with the same count.
+What an inexact cut does: a panel that reaches over its cell by an ulp has its losses clipped to the cell,
+which is the spread of a law whose losses are off by that ulp (``eta_x``, with the rounding of l), and a
+merge whichever cell takes the ulp. The masses are as accurate as the Gaussian's, with the same count.
 
-Remainder: a panel of width v has size (|z| + 2 A) v/2 + v in the sense of the quadrature, raised by a third here. The
-shares are constants times x_b - x and x - x_a with x a positive combination of e^(a_j t). x is convex, so a share
-that starts at 0 with slope 0 still grows as t^2/2 times its second derivative, again such a combination; with
-that in place of V, and at least six nodes, the bound is below 6e-17.
+Remainder: a panel of width v has size (|z| + 2 A) v/2 + v in the sense of the quadrature, raised by a third
+here. The shares are constants times x_b - x and x - x_a with x a positive combination of e^(a_j t). x is
+convex, so a share that starts at 0 with slope 0 still grows as t^2/2 times its second derivative, again
+such a combination; with that in place of V, and at least six nodes, the bound is below 6e-17.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -189,7 +191,7 @@ class MixtureLaw(Law):
             low, high = (low, middle) if above * (1 + 1e-11) <= mass else (middle, high)
         return high
 
-    def _panels(self, losses: FloatArray, side: str) -> list[_Panels]:
+    def _panels(self, losses: FloatArray, side: Literal["left", "right"]) -> list[_Panels]:
         """The line, cut so that each panel lies in one cell and suits a rule."""
         step = 0.75 * WIDEST.limit / (0.5 * EDGE + 1.5 * self.reach + 2.0)
         first, last = min(0.0, self.a.min()) - EDGE, max(0.0, self.a.max()) + EDGE
@@ -200,9 +202,9 @@ class MixtureLaw(Law):
         kept = np.flatnonzero((width > 0) & self._alive(start))
         start, width = start[kept], width[kept]
         middle = self.loss(start + 0.5 * width)
-        cell = np.searchsorted(losses, middle, side="right" if side == "right" else "left")
-        tier = tiers(4.0 / 3.0 * width * (0.5 * np.abs(start + 0.5 * width) + self.reach + 1.0 + 0.5 * width))
-        tier = np.clip(tier, 1, len(RULES) - 1)
+        cell = np.searchsorted(losses, middle, side=side)
+        growth = 0.5 * np.abs(start) + 0.5 * width + self.reach + 1.0
+        tier = np.clip(tiers(4.0 / 3.0 * width * growth), 1, len(RULES) - 1)
         chosen = [(rule, np.flatnonzero(tier == k)) for k, rule in enumerate(RULES)]
         return [_Panels(rule, cell[i].astype(np.int64), start[i], width[i]) for rule, i in chosen if i.size]
 

@@ -1,14 +1,14 @@
 """Gauss-Legendre panels, and exponents carried as an unevaluated sum of two doubles.
 
-A positive integral over a panel is a positive combination of values at the nodes, so its relative error is that
-of one value, plus the remainder of the rule, plus a sum of at most 16 terms. Two things would spoil that in a
-tail, and both are avoided here: an argument of exp of size 700 rounded to one double (relative error 8e-14), and
-a rule too short for the growth of the integrand over the panel.
+A positive integral over a panel is a positive combination of values at the nodes, so its relative error is
+that of one value, plus the remainder of the rule, plus a sum of at most 16 terms. Two things would spoil
+that in a tail, and both are avoided here: an argument of exp of size 700 rounded to one double (relative
+error 8e-14), and a rule too short for the growth of the integrand over the panel.
 
-Remainder: with f analytic and at most M in the Bernstein ellipse of parameter rho, the N-point rule on [-1, 1] errs by
-at most 64 M rho^(-2N) / (15 (1 - rho^-2)). For f = e^(-s t - t^2/2) V(t) on [0, w], where V is 1 or
-(1 - e^(at - h)) / (1 - e^-h) with a w <= h, put size = |s| w/2 + h/2 + w. Minimised over rho, the bound is below
-2e-17 of the integral for every size up to the rule's ``limit`` (a test recomputes it).
+Remainder: with f analytic and at most M in the Bernstein ellipse of parameter rho, the N-point rule on [-1,
+1] errs by at most 64 M rho^(-2N) / (15 (1 - rho^-2)). For f = e^(-s t - t^2/2) V(t) on [0, w], where V is 1
+or (1 - e^(at - h)) / (1 - e^-h) with a w <= h, put size = |s| w/2 + h/2 + w. Minimised over rho, the bound
+is below 2e-17 of the integral for every size up to the rule's ``limit`` (a test recomputes it).
 """
 
 from __future__ import annotations
@@ -146,7 +146,9 @@ def density(high: FloatArray, low: FloatArray) -> FloatArray:
     return value
 
 
-def tilted(high: FloatArray, low: FloatArray, exponent: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
+def tilted(
+    high: FloatArray, low: FloatArray, exponent: FloatArray, rest: FloatArray | float = 0.0
+) -> FloatArray:
     """Standard normal density at high + low, times e^(exponent + rest), as one exponent."""
     square, under = two_product(high, high)
     total, last = two_sum(-0.5 * square, exponent)

@@ -77,9 +77,10 @@ class GaussianMixture(Mechanism):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscreteGaussian(Mechanism):
-    """Gaussian noise on the integers: Q(k) proportional to exp(-k^2/(2 sigma^2)), P the same about ``sensitivity``.
+    """Gaussian noise on the integers: Q(k) proportional to exp(-k^2/(2 sigma^2)).
 
-    One coordinate, whole sensitivity. ``sigma`` is the parameter, not the standard deviation, of the noise.
+    P is the same about ``sensitivity``, which is whole; one coordinate. ``sigma`` is the parameter, not the
+    standard deviation, of the noise.
 
     >>> from privloss import DiscreteGaussian
     >>> DiscreteGaussian(sigma=1.5, sensitivity=2)

@@ -39,7 +39,9 @@ class Laplace(Mechanism):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscreteLaplace(Mechanism):
-    """Laplace noise on the integers: Q(k) proportional to exp(-abs(k)/scale), P the same about ``sensitivity``.
+    """Laplace noise on the integers: Q(k) proportional to exp(-abs(k)/scale).
+
+    P is the same about ``sensitivity``, which is whole; one coordinate.
 
     >>> from privloss import DiscreteLaplace
     >>> DiscreteLaplace(scale=2.0, sensitivity=3)

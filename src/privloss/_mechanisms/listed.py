@@ -103,33 +103,28 @@ def _certain(
     q_only: float,
     p_only: float,
 ) -> Law:
-    """A pair that bounds every reading of masses whose sums miss 1.
+    """A pair that bounds every reading of masses whose sums miss 1: what lacks may be anywhere, what exceeds is
+    divided out.
 
-    Let s be what the sums miss in all, and P, Q the masses divided by their sums. A reading is (1-s)P + sR
-    against (1-s)Q + sS for some R and S, so it is a post-processing of (1-s)P + s at p_only against (1-s)Q +
-    s at q_only: the upper side. Its hockey-stick curve is at least H(k) - s - k*s, and ``_trimmed`` has that
-    curve: the lower side.
+    Let s be what the sums miss in all. A reading is (1-s)p and a rest against (1-s)q and a rest, so it is a
+    post-processing of these with the rests at p_only and q_only: the upper side. Each reading is within s of
+    the masses divided by their sums, so its curve is at least their H(k) - s - k*s: the lower side.
     """
     from privloss._pair import from_outcomes
 
-    sums = [math.fsum([*mass.tolist(), only]) for mass, only in ((q, q_only), (p, p_only))]
-    misses = [abs(total - 1) for total in sums]
+    totals = [math.fsum([*mass.tolist(), only]) for mass, only in ((q, q_only), (p, p_only))]
+    misses = [abs(total - 1) for total in totals]
     miss = sum(m for m in misses if m > ULPS)
     eta_q = 16 * U + max(m if m <= ULPS else 0.0 for m in misses)
-    if not miss:
-        return from_outcomes(q, p, loss=loss, q_only=q_only, p_only=p_only, side=ask.side, eta_q=eta_q)
-    q, p, q_only, p_only = q / sums[0], p / sums[1], q_only / sums[0], p_only / sums[1]
-    if ask.side == "lower":
-        q, p = _trimmed(q, p, q_only, p_only, 2 * miss)  # twice, for the rounding of its sums
-        return from_outcomes(q, p, side=ask.side, eta_q=eta_q)
-    q, p, q_only, p_only = (
-        (1 - miss) * q,
-        (1 - miss) * p,
-        (1 - miss) * q_only + miss,
-        (1 - miss) * p_only + miss,
-    )
-    if loss is not None:
-        loss = loss + math.log(sums[0] / sums[1])
+    if miss and ask.side == "upper":
+        q_only, p_only = (
+            max(1 - (1 - miss) * (total - only), 0.0)
+            for total, only in zip(totals, (q_only, p_only), strict=True)
+        )
+        q, p = (1 - miss) * q, (1 - miss) * p
+    elif miss:
+        q, p = _trimmed(q / totals[0], p / totals[1], q_only, p_only, 2 * miss)  # twice, for rounding
+        loss, q_only, p_only = None, 0.0, 0.0
     return from_outcomes(q, p, loss=loss, q_only=q_only, p_only=p_only, side=ask.side, eta_q=eta_q)
 
 
@@ -142,7 +137,8 @@ def _trimmed(
     lowest ratio likewise with p and q exchanged. Each end takes in as many as keep its ratio beyond that of
     the next.
     """
-    order = np.argsort(p / q, kind="stable")
+    with np.errstate(divide="ignore"):
+        order = np.argsort(p / q, kind="stable")
     q, p = np.concatenate(([q_only], q[order], [0.0])), np.concatenate(([0.0], p[order], [p_only]))
     low, high = _reach(q, p, miss), q.size - _reach(p[::-1], q[::-1], miss)
     if low >= high:

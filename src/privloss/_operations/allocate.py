@@ -113,7 +113,9 @@ def log_mean(losses: Sequence[float], weights: Sequence[float]) -> float:
     top = max(losses)
     if math.isinf(top):
         return top
-    return top + math.log(math.fsum(w * math.exp(loss - top) for loss, w in zip(losses, weights, strict=True)))
+    return top + math.log(
+        math.fsum(w * math.exp(loss - top) for loss, w in zip(losses, weights, strict=True))
+    )
 
 
 def proportional(steps: Sequence[int]) -> tuple[float, ...]:
