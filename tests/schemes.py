@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 import privloss as pl
@@ -19,7 +20,7 @@ MECHANISMS: list[Scheme] = [
     pl.PureDP(0.0),
     pl.PureDP(1.0),
     pl.ApproximateDP(0.5, 1e-6),
-    pl.PrivacyLoss([-1.0, 0.5, inf], [0.25, 0.65, 0.1]),
+    pl.PrivacyLoss([-0.5, 0.5, inf], [0.25, 0.65, 0.1]),
     pl.Outcomes([0.75, 0.25], [0.25, 0.75]),
 ]
 
@@ -44,16 +45,19 @@ OPERATIONS: list[Scheme] = [
 ALL = MECHANISMS + OPERATIONS
 
 
+GROW: list[Callable[[Scheme], Scheme]] = [
+    lambda s: s.subsample(0.5),
+    lambda s: s.allocate(3),
+    lambda s: s.repeat(2),
+    lambda s: pl.compose(s, pl.Laplace(1.0)),
+    lambda s: pl.allocate([(s, 2), (pl.Laplace(1.0), 3)]),
+    lambda s: s.swap(),
+]
+
+
 def chain(levels: int) -> Scheme:
     """A scheme so deep that recursion over it would overflow the interpreter's stack."""
     scheme: Scheme = STEP
     for level in range(levels):
-        scheme = [
-            lambda s: s.subsample(0.5),
-            lambda s: s.allocate(3),
-            lambda s: s.repeat(2),
-            lambda s: pl.compose(s, pl.Laplace(1.0)),
-            lambda s: pl.allocate([(s, 2), (pl.Laplace(1.0), 3)]),
-            lambda s: s.swap(),
-        ][level % 6](scheme)
+        scheme = GROW[level % len(GROW)](scheme)
     return scheme

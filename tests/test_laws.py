@@ -1,4 +1,4 @@
-"""The laws of the mechanisms against the same integrals in 90 digits: no error exceeds the bound the law states."""
+"""The laws of the mechanisms against the same integrals in 90 digits: errors stay within the stated bounds."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def laplace_truth(e: float) -> Masser:
 
 
 def spread(points: FloatArray, mass: Masser) -> list[tuple[Real, Real]]:
-    """(q, p) at ratio 0, at each point and at infinity: on a cell [a, b] two equations give the two shares."""
+    """(q, p) at ratio 0, at each point, at infinity: on a cell [a, b] two equations give the two shares."""
     edge = [mpf(-math.inf), *(mpf(float(x)) for x in points), mpf(math.inf)]
     at = [[mpf(0), mpf(0)] for _ in edge]
     for i, (a, b) in enumerate(pairwise(edge)):
@@ -278,7 +278,7 @@ def mixture_truth(law: MixtureLaw, sigma: float, sensitivities: list[float], wei
 
 @pytest.mark.parametrize(("sigma", "sensitivities", "weights"), MIXTURES)
 def test_mixture(sigma: float, sensitivities: list[float], weights: list[float]) -> None:
-    """Losses are off by at most ``eta_x``, which over a gap h moves a share eta_x/h of the neighbours' masses."""
+    """Losses are off by at most ``eta_x``, which over a gap h moves eta_x/h of the neighbours' masses."""
     law = MixtureLaw(sigma, sensitivities, weights)
     mass = mixture_truth(law, sigma, sensitivities, weights)
     lo, hi = law.window(1e-100, 1e-100)
@@ -373,7 +373,7 @@ def test_discrete_laplace(scale: float, sensitivity: int) -> None:
 
 
 def remainder(count: int, c: float, h: float, w: float, *, order: int = 1) -> float:
-    """The Bernstein bound of the rule over the integral, e^(-cy) times a share that vanishes to this order at y = 1."""
+    """The Bernstein bound over the integral, of e^(-cy) times a share that vanishes to this order at y = 1."""
     rho = np.geomspace(1.5, 400.0, 4000)
     major, minor = (rho + 1 / rho) / 2, (rho - 1 / rho) / 2
     share = np.log((1 + h) * (1 + major) / 2) if order == 1 else h + h + 2 * np.log((1 + major) / 2)

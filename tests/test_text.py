@@ -38,8 +38,8 @@ def test_parse_reads_what_repr_writes(scheme: Scheme) -> None:
         ("allocate([(Gaussian(1), 2), [Laplace(1), 3]])", pl.allocate([(STEP, 2), (pl.Laplace(1.0), 3)])),
         ("allocate(((Gaussian(1), 2),), weights=(1,))", pl.allocate([(STEP, 2)])),
         (
-            "PrivacyLoss([-1, --0.5, inf], (0.25, 0.65, 0.1))",
-            pl.PrivacyLoss([-1, 0.5, inf], [0.25, 0.65, 0.1]),
+            "PrivacyLoss([-0.5, --0.5, inf], (0.25, 0.65, 0.1))",
+            pl.PrivacyLoss([-0.5, 0.5, inf], [0.25, 0.65, 0.1]),
         ),
         ("Gaussian(1).allocate(4).poisson()", STEP.subsample(0.25).repeat(4)),
     ],

@@ -7,11 +7,14 @@ which value and what is allowed: TypeError for the wrong kind of thing, ValueErr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+Numbers = Sequence[float] | NDArray[Any]  # what a list of numbers may be given as
 
 MISS = 1e-9  # how far given masses may be from a probability
 COUNTABLE = 2**53  # whole numbers up to here are exact as floats
@@ -19,6 +22,8 @@ COUNTABLE = 2**53  # whole numbers up to here are exact as floats
 
 def show(value: object, limit: int = 60) -> str:
     """A value as it appears in a message: its repr, cut short."""
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return f"a number of {value.bit_length()} bits"  # Python refuses to print it
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
@@ -147,7 +152,7 @@ def _total(values: Sequence[float]) -> float:
         return math.inf
 
 
-def same_length(**named: Sequence[object]) -> None:
+def same_length(**named: Sized) -> None:
     (one, first), (two, second) = named.items()
     if len(first) != len(second):
         raise ValueError(f"{one} and {two} must have the same length, got {len(first)} and {len(second)}")

@@ -53,7 +53,7 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
     arithmetic = RatioSum(unit, origin, ask.side)
     done: list[tuple[State, Place]] = []
     for law, shape, scale, (_, steps) in zip(laws, shapes, scales, parts, strict=True):
-        scaled = replace(shape, values=shape.values * scale)
+        scaled = replace(shape, values=shape.values * scale, whole=shape.whole * scale)
         exact = EXACT_CORE if lattice else 0
         place = scaled.place(1, steps, origin, exact)
         lo, hi = law.window(ask.tail, loose)
@@ -157,7 +157,7 @@ def _ratio_shape(law: Law, steps: int, ask: Ask) -> Shape:
         values, weights = np.concatenate(([0.0], values)), np.concatenate(([got.q_only], weights))
     if ask.direction == "add":
         return Shape(values, weights).lean_left(steps, ask.focus)
-    return Shape(values, weights, lean=min(math.sqrt(-2 * ask.focus), 12.0))
+    return Shape(values, weights, lean=min(math.sqrt(-2 * ask.focus), 12.0), whole=1.0)
 
 
 def _loss_shape(law: Law, rounds: int, ask: Ask, gauge: str, parts: int) -> Shape:

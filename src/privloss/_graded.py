@@ -74,26 +74,29 @@ def layout(center: int, half: int, lo: int, hi: int, shift: int) -> Layout:
     unit = 1 << shift
     middle = (center // unit) * unit
     lo, hi = min(lo, hi), max(lo, hi)
+    octaves = (max(hi - middle, middle - lo) // (half * unit)).bit_length()
+    jump = 2 if octaves <= 32 else 4 if octaves <= 96 else 8  # ranges beyond the largest double are afforded too
     left: Layout = []
     right: Layout = []
-    start, stop = _floor(middle - half * unit, 2 * unit), _ceil(middle + half * unit, 2 * unit)
+    start, stop = _floor(middle - half * unit, jump * unit), _ceil(middle + half * unit, jump * unit)
     core_start, core_stop = start, stop
     width, step = half * unit, unit
     while start > lo:
-        step, width = 2 * step, 2 * width
-        edge = max(_floor(middle - width, 2 * step), _floor(lo, 2 * step))
+        step, width = jump * step, jump * width
+        edge = max(_floor(middle - width, jump * step), _floor(lo, jump * step))
         left.append(Slot(step.bit_length() - 1, edge // step, start // step))
         start = edge
     width, step = half * unit, unit
     while stop - step < hi:  # the last point, not only the last cell, must be beyond hi
-        step, width = 2 * step, 2 * width
-        edge = min(_ceil(middle + width, 2 * step), max(_ceil(hi + step, 2 * step), stop + 2 * step))
+        step, width = jump * step, jump * width
+        last = max(_ceil(hi + step, jump * step), stop + jump * step)
+        edge = max(min(_ceil(middle + width, jump * step), last), stop + jump * step)
         right.append(Slot(step.bit_length() - 1, stop // step, edge // step))
         stop = edge
     if not left:
-        core_start = max(core_start, _floor(lo, 2 * unit)) if lo < core_stop else core_stop - 2 * unit
+        core_start = max(core_start, _floor(lo, jump * unit)) if lo < core_stop else core_stop - jump * unit
     if not right:
-        core_stop = min(core_stop, _ceil(hi + unit, 2 * unit)) if hi >= core_start else core_start + 2 * unit
+        core_stop = min(core_stop, _ceil(hi + unit, jump * unit)) if hi >= core_start else core_start + jump * unit
     core = [Slot(shift, core_start // unit, core_stop // unit)] if core_stop > core_start else []
     return [*left[::-1], *core, *right]
 

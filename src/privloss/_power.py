@@ -41,6 +41,7 @@ class Shape:
     values: FloatArray
     weights: FloatArray
     lean: float = 0.0  # how many standard deviations to the right of the mean the answer lies
+    whole: float = 0.0  # the mean of a ratio, of which samples may miss a part that is rare and large
     least: float = 0.0  # for tilted weights: the least standard deviation to reckon with
 
     def lean_left(self, count: int, focus: float) -> Shape:
@@ -56,9 +57,11 @@ class Shape:
         upper = np.cumsum(self.weights[::-1])[::-1]
         lower = np.cumsum(self.weights)
         body = (upper > 0.005 / count) & (lower > 0.005 / count)
-        if body.sum() > 1:
-            _, inner = _moments(self.values[body], self.weights[body])
+        if body.any():
+            body_mean, inner = _moments(self.values[body], self.weights[body])
             sd = inner if inner > 0 else sd
+            if self.whole > 0:  # what the body lacks of the mean is as far as the answer is, which is never below the mean
+                sd = max(sd, 0.25 * math.sqrt(count) * (self.whole - body_mean))
         return count * mean, math.sqrt(count) * sd
 
     def place(self, count: int, total: int, offset: float, exact: int) -> Place:
@@ -92,10 +95,11 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
         new /= total
         return -slope * float(new @ start) - log_m, new
 
-    lo, hi = 0.0, math.sqrt(-2 * focus / count) / sd
-    while count * lean(hi)[0] < -focus and hi < 1e6 / sd * math.sqrt(-focus + 1):
-        lo, hi = hi, 4 * hi
-    for _ in range(25):
+    lo, hi, factor = 0.0, math.sqrt(-2 * focus / count) / sd, 4.0
+    top = 1e3 / max(float(np.diff(values).min(initial=1.0)), 1e-290)  # beyond, all is at the smallest value
+    while count * lean(hi)[0] < -focus and hi < top:
+        lo, hi, factor = hi, hi * factor, min(factor * factor, 1e16)
+    for _ in range(30):
         middle = math.sqrt(lo * hi) if lo else 0.5 * hi
         if count * lean(middle)[0] < -focus:
             lo = middle

@@ -24,8 +24,7 @@ def discrete_gaussian(sigma: float, sensitivity: int, ask: Ask) -> Pair:
     square, rest = two_product(np.asarray(sigma), np.asarray(sigma))
     variance, more = float(square), float(rest)
     k = _near_either_mean(math.ceil(REACH * sigma), sensitivity)
-    half = np.arange(1.0, math.ceil(REACH * sigma) + 1)
-    total = 1.0 + 2.0 * math.fsum(_bell(half, variance, more))
+    total = _normaliser(sigma, variance)
     q, p = _bell(k, variance, more) / total, _bell(k - sensitivity, variance, more) / total
     loss, _ = _over(0.5 * sensitivity * (2.0 * k - sensitivity), variance, more)
     return _pair(q, p, loss, ask, VANISHED)
@@ -47,7 +46,14 @@ def discrete_laplace(scale: float, sensitivity: int, ask: Ask) -> Pair:
 def _pair(q: FloatArray, p: FloatArray, loss: FloatArray, ask: Ask, dropped: float) -> Pair:
     charge = dropped if ask.side == "upper" else 0.0
     pair = from_outcomes(q, p, loss=loss, q_only=charge, p_only=charge, side=ask.side, eta_q=24 * U)
-    return replace(pair, eta_x=2 * U * float(np.abs(loss).max()))
+    return replace(pair, eta_x=3 * U * float(np.abs(loss).max()))
+
+
+def _normaliser(sigma: float, variance: float) -> float:
+    """Sum of exp(-k^2 / (2 sigma^2)): itself when sigma is small, else by Poisson summation."""
+    if sigma >= 1.0:
+        return math.sqrt(2.0 * math.pi) * sigma * (1.0 + 2.0 * math.exp(-2.0 * math.pi**2 * variance))
+    return 1.0 + 2.0 * math.fsum(math.exp(-0.5 * k * k / variance) for k in range(1, 41))
 
 
 def _near_either_mean(reach: int, sensitivity: int) -> FloatArray:

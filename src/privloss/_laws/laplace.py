@@ -4,7 +4,8 @@ The loss runs over [-e, e]. Half of Q sits at -e and half of P at e; in between 
 e^(-(l + e)/2) and P the density (1/4) e^((l - e)/2), so every integral is closed. For the part [A, B] of a
 cell [a, b] that meets [-e, e] the share of the point a is
 
-    q = (1/2) e^(-(A + e)/2) (1 - e^(-(B - A)/2)) (1 - e^(-((b - A) + (b - B))/2)) / (1 - e^(a - b)),    p = e^a q,
+    q = (1/2) e^(-(A + e)/2) (1 - e^(-(B - A)/2)) (1 - e^(-((b - A) + (b - B))/2)) / (1 - e^(a - b)),
+    p = e^a q,
 
 which holds for a = -inf and b = inf too; the share of b is its mirror image.
 

@@ -80,7 +80,7 @@ class MixtureLaw(Law):
         self._shift = np.log(self.weights) - 0.5 * self.a * self.a
         self.turning = self._turning_point()
         terms = self.a * self.a + np.abs(self.a) * (EDGE + 1 + self.reach) + np.abs(np.log(self.weights))
-        self.eta_x = U * (6 * float(terms.max()) + 10 + self.a.size)
+        self.eta_x = U * (7 * float(terms.max()) + 10 + self.a.size)
         self._range()
 
     def window(self, left: float, right: float) -> tuple[float, float]:
@@ -118,7 +118,7 @@ class MixtureLaw(Law):
         return Masses(q, p, 0.0, 0.0)
 
     def _spread(self, panels: _Panels, edge: FloatArray, q: FloatArray, p: FloatArray) -> None:
-        """Shares of the points a and b of the cell, every exponent taken relative to the middle of the panel."""
+        """Shares of the points a and b of the cell; exponents are relative to the middle of the panel."""
         cell, start, offsets = panels.cell, panels.start, panels.offsets
         a, b = edge[cell], edge[cell + 1]
         loss = np.clip(self.loss(start[:, None] + offsets), a[:, None], b[:, None])
@@ -225,24 +225,21 @@ class MixtureLaw(Law):
         return branches
 
     def _solve(self, losses: FloatArray, bottom: float, top: float) -> FloatArray:
-        """Newton on the branch that rises from ``bottom`` to ``top``, bisecting whenever it leaves the bracket."""
+        """Newton on the branch that rises from ``bottom`` to ``top``; bisects every fourth time, so it ends."""
         target = losses[(losses > self._loss_at(bottom)) & (losses < self._loss_at(top))]
         under, over = np.full(target.size, bottom), np.full(target.size, top)
         z: FloatArray = 0.5 * (under + over)
-        for _ in range(80):
+        for turn in range(240):
             loss = self.loss(z)
-            slope = self._slope(z, loss)
             above = loss > target
             under, over = np.where(above, under, z), np.where(above, z, over)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = (target - loss) / slope
-                after = z + step
-                outside = ~((after > np.minimum(under, over)) & (after < np.maximum(under, over)))
-            after = np.where(outside, 0.5 * (under + over), after)
-            done = np.abs(after - z) <= 4 * U * np.abs(z)
-            z = after
+            done = np.abs(loss - target) <= self.eta_x / 16
             if done.all():
                 break
+            with np.errstate(divide="ignore", invalid="ignore"):
+                after = z + (target - loss) / self._slope(z, loss)
+            inside = (after > np.minimum(under, over)) & (after < np.maximum(under, over)) & (turn % 4 < 3)
+            z = np.where(done, z, np.where(inside, after, 0.5 * (under + over)))
         return z
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from privloss._check import count, masses, positive, reals, same_length, show
+from privloss._check import Numbers, count, masses, positive, reals, same_length, show
 from privloss._scheme import Mechanism, fix
 
 if TYPE_CHECKING:
@@ -52,8 +51,8 @@ class GaussianMixture(Mechanism):
     """
 
     sigma: float
-    sensitivities: Sequence[float]
-    weights: Sequence[float]
+    sensitivities: Numbers
+    weights: Numbers
 
     def __post_init__(self) -> None:
         fix(self, sigma=positive(sigma=self.sigma))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privloss._check import MISS, masses, reals, same_length
+from privloss._check import MISS, Numbers, masses, reals, same_length
 from privloss._scheme import Mechanism, fix
 
 if TYPE_CHECKING:
@@ -32,12 +31,12 @@ class PrivacyLoss(Mechanism):
     is not allowed. Masses may miss 1, and E[e^(-L)] exceed 1, by 1e-9: the bounds hold however that is read.
 
     >>> from privloss import PrivacyLoss
-    >>> PrivacyLoss(losses=[-1.0, 0.5, float("inf")], masses=[0.25, 0.65, 0.1])
-    PrivacyLoss(losses=[-1.0, 0.5, inf], masses=[0.25, 0.65, 0.1])
+    >>> PrivacyLoss(losses=[-0.5, 0.5, float("inf")], masses=[0.25, 0.65, 0.1])
+    PrivacyLoss(losses=[-0.5, 0.5, inf], masses=[0.25, 0.65, 0.1])
     """
 
-    losses: Sequence[float]
-    masses: Sequence[float]
+    losses: Numbers
+    masses: Numbers
 
     def __post_init__(self) -> None:
         fix(self, losses=reals(losses=self.losses), masses=masses(masses=self.masses))
@@ -80,8 +79,8 @@ class Outcomes(Mechanism):
     Outcomes(p=[0.75, 0.25], q=[0.25, 0.75])
     """
 
-    p: Sequence[float]
-    q: Sequence[float]
+    p: Numbers
+    q: Numbers
 
     def __post_init__(self) -> None:
         fix(self, p=masses(p=self.p), q=masses(q=self.q))
@@ -103,8 +102,9 @@ def _certain(
     q_only: float,
     p_only: float,
 ) -> Law:
-    """A pair that bounds every reading of masses whose sums miss 1: what lacks may be anywhere, what exceeds is
-    divided out.
+    """A pair that bounds every reading of masses whose sums miss 1.
+
+    What lacks may be anywhere; what exceeds is divided out.
 
     Let s be what the sums miss in all. A reading is (1-s)p and a rest against (1-s)q and a rest, so it is a
     post-processing of these with the rests at p_only and q_only: the upper side. Each reading is within s of

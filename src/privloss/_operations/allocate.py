@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from privloss._check import count, masses, same_length, show
+from privloss._check import Numbers, count, masses, same_length, show
 from privloss._scheme import Operation, Scheme, fix, operand
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Allocation(Scheme):
         return f"allocate([{listed}], weights={list(self.weights)})"
 
 
-def allocate(parts: Iterable[tuple[Scheme, int]], weights: Iterable[float] | None = None) -> Scheme:
+def allocate(parts: Iterable[tuple[Scheme, int]], weights: Numbers | None = None) -> Scheme:
     """Random allocation over different steps: exactly one step is chosen.
 
     ``parts`` lists (scheme, steps). ``weights`` has for each part the probability that the chosen step lies
