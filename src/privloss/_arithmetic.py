@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from privloss._ask import Side
-from privloss._graded import Channels, Layout, Level, Piece, Shares, add_pieces, levels, positions, unscale
+from privloss._graded import Channels, Layout, Level, Piece, add_pieces, levels, positions, unscale
 from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U
 
 LN2 = math.log(2.0)
@@ -49,9 +50,8 @@ def correlate(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.convolve(a, b)
 
 
-def _halves(rows: int) -> Shares:
-    half = np.full((rows, 1), 0.5)
-    return lambda shift: (half, half)
+def _half(shift: int) -> tuple[float, float]:
+    return 0.5, 0.5
 
 
 def _filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -72,7 +72,7 @@ class Arithmetic:
     origin: float
     side: Side
 
-    @property
+    @cached_property
     def channels(self) -> Channels:
         raise NotImplementedError
 
@@ -176,9 +176,9 @@ class Arithmetic:
 class RatioSum(Arithmetic):
     """Ratios add. Channels: q times 2^k; on the lower side also p."""
 
-    @property
+    @cached_property
     def channels(self) -> Channels:
-        return Channels((True,), _halves(1)) if self.side == "upper" else Channels((True, False), _halves(2))
+        return Channels(1 if self.side == "upper" else 2, True, _half)
 
     def ratio(self, shift: int, i: FloatArray, offset: float, weight: float) -> FloatArray:
         """The ratio of positions, divided by 2^shift so that it cannot overflow."""
@@ -258,7 +258,7 @@ class RatioSum(Arithmetic):
         pieces: list[Piece] = []
         for atom, other, weight in ((a.q_only, b, 1 - share), (b.q_only, a, share)):
             if atom > 0:
-                factor = np.array([[atom], [atom * weight]][: len(self.channels.scaled)])
+                factor = np.array([[atom], [atom * weight]][: self.channels.rows])
                 pieces += [Piece(k, start, factor * values) for k, start, values in other.blocks]
         return a.q_only * b.q_only, p_only, pieces
 
@@ -328,18 +328,17 @@ class LossSum(Arithmetic):
     gauge: str = "p"
     whole: bool = True  # whether the pair must bound both directions; else only the one of its gauge
 
-    @property
+    @cached_property
     def channels(self) -> Channels:
-        rows = 1 if self.side == "upper" else 2
-        return Channels((False,) * rows, self._shares)
+        return Channels(1 if self.side == "upper" else 2, False, self._shares)
 
-    def _shares(self, shift: int) -> tuple[FloatArray, FloatArray]:
+    def _shares(self, shift: int) -> tuple[float | FloatArray, float | FloatArray]:
         s = math.ldexp(self.unit, shift)
         up = self.gauge == "p"
         if self.side == "upper":  # spread: q e^s/(1+e^s) to the left and q/(1+e^s) to the right; p the other way round
             major, minor = 1.0 / (1.0 + math.exp(-s)), math.exp(-s) / (1.0 + math.exp(-s))
             left, right = (minor, major) if up else (major, minor)
-            return np.array([[left]]), np.array([[right]])
+            return left, right
         grow, fall = 0.5 * math.exp(min(s, 700.0)), 0.5 * math.exp(-s)  # split in two equal halves, then merge
         left, right = (fall, grow) if up else (grow, fall)
         return np.array([[0.5], [left]]), np.array([[0.5], [right]])

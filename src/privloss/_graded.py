@@ -47,7 +47,7 @@ class Slot(NamedTuple):
 
 
 Layout = list[Slot]
-Shares = Callable[[int], tuple[FloatArray, FloatArray]]
+Shares = Callable[[int], tuple[float | FloatArray, float | FloatArray]]
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,12 @@ class Channels:
     """How the channels of a piece move to the next coarser shift.
 
     ``shares(shift)`` are the factors, one row a channel, for an odd point of that shift going left and right;
-    ``scaled[c]`` says that channel c is stored times 2^shift (which keeps q from underflowing in the right tail).
+    ``scaled`` says that the first channel is stored times 2^shift (which keeps q from underflowing in the right tail).
     """
 
-    scaled: tuple[bool, ...]
+    rows: int
+    scaled: bool
     shares: Shares
-
-    def gain(self, steps: int) -> FloatArray:
-        return np.array([[2.0**steps if s else 1.0] for s in self.scaled])
 
 
 def layout(center: int, half: int, lo: int, hi: int, shift: int) -> Layout:
@@ -127,25 +125,26 @@ def add_pieces(pieces: list[Piece]) -> Piece | None:
 
 def coarsen(piece: Piece, channels: Channels, *, scaled: bool) -> Piece:
     """To the next shift: even points stay, odd ones go to both neighbours."""
-    values = piece.values
-    left_pad, right_pad = piece.start % 2, (piece.start + values.shape[1] + 1) % 2
-    if left_pad or right_pad:
-        values = np.pad(values, ((0, 0), (left_pad, right_pad)))
-    left, right = channels.shares(piece.shift)
-    odd = values[:, 1::2]
-    out = values[:, ::2].copy()
-    out[:, :-1] += left * odd
-    out[:, 1:] += right * odd
-    if scaled and any(channels.scaled):
-        out *= channels.gain(1)
-    return Piece(piece.shift + 1, (piece.start - left_pad) // 2, out)
+    shift, start, values = piece
+    odd_start = start % 2
+    even, odd = values[:, odd_start::2], values[:, 1 - odd_start :: 2]
+    out = np.zeros((channels.rows, (start + values.shape[1]) // 2 - start // 2 + 1))
+    left, right = channels.shares(shift)
+    out[:, odd_start : odd_start + even.shape[1]] = even
+    out[:, : odd.shape[1]] += left * odd
+    out[:, 1 : 1 + odd.shape[1]] += right * odd
+    if scaled and channels.scaled:
+        out[0] *= 2.0
+    return Piece(shift + 1, start // 2, out)
 
 
 def unscale(piece: Piece, channels: Channels) -> Piece:
     """Plain masses from stored ones."""
-    if piece.shift == 0 or not any(channels.scaled):
+    if not channels.scaled or piece.shift == 0:
         return piece
-    return Piece(piece.shift, piece.start, piece.values * channels.gain(-piece.shift))
+    values = piece.values.copy()
+    values[0] *= 2.0**-piece.shift
+    return Piece(piece.shift, piece.start, values)
 
 
 class Level(NamedTuple):
@@ -170,8 +169,7 @@ def levels(blocks: list[Piece], channels: Channels, shifts: range) -> Iterator[L
 
 def deposit(pieces: list[Piece], slots: Layout, channels: Channels) -> list[Piece]:
     """Bring pieces onto a layout that covers them; what lands where the layout is coarser is coarsened on its way."""
-    rows = len(channels.scaled)
-    out = [np.zeros((rows, slot.stop - slot.start)) for slot in slots]
+    out = [np.zeros((channels.rows, slot.stop - slot.start)) for slot in slots]
     starts = [slot.start << slot.shift for slot in slots]
     first, last = min(p.shift for p in pieces), max(slot.shift for slot in slots)
     waiting: dict[int, list[Piece]] = {}
@@ -214,8 +212,8 @@ def _place(
         i0, i1 = max(a, -(-slot.start // stride)), min(b, -(-slot.stop // stride))
         if i0 < i1:
             part = piece.values[:, i0 - piece.start : i1 - piece.start]
-            if stride > 1 and any(channels.scaled):
-                part = part * channels.gain(slot.shift - piece.shift)
+            if stride > 1 and channels.scaled:
+                part = unscale(Piece(piece.shift - slot.shift, 0, part), channels).values
             offset = i0 * stride - slot.start
             target[:, offset : offset + (i1 - i0 - 1) * stride + 1 : stride] += part
         k += 1

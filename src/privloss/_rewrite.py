@@ -55,11 +55,10 @@ def repeat(of: Scheme, rounds: int) -> Scheme:
 
 def compose(counted: Iterable[Counted]) -> Scheme:
     parts = [(part, n) for scheme, times in counted for part, n in _factors(scheme, times)]
-    # The order of a product measure is irrelevant, so equal parts are counted together, in the order of their
-    # text.
+    # The order of a product measure is irrelevant: equal parts are counted together, in an order of their own.
     parts = _gaussians(_grouped(parts))
     if len(parts) > 1:
-        parts.sort(key=lambda item: (repr(item[0]), item[1]))
+        parts.sort(key=lambda item: (item[0]._digest(), item[1]))
     pieces = [_power(part, n) for part, n in parts]
     return pieces[0] if len(pieces) == 1 else Compose(tuple(pieces))
 

@@ -332,6 +332,17 @@ class Scheme(ABC):
             known = self.__dict__["_hash"]
         return int(known)
 
+    def _digest(self) -> str:
+        """A hash of the content, the same in every process."""
+        import hashlib
+
+        for node in walk(self):
+            if "_known" not in node.__dict__:
+                inner = [part.__dict__["_known"] for part in node._parts()]
+                text = repr((type(node).__qualname__, node._data(), inner))
+                fix(node, _known=hashlib.sha256(text.encode()).hexdigest())
+        return str(self.__dict__["_known"])
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scheme):
             return NotImplemented

@@ -25,6 +25,7 @@ import mpmath
 from mpmath import mp, mpf
 
 DIGITS = 80
+_ENDLESS = 2.0**40  # a curve still above delta here has an atom above delta
 Number = int | float | Fraction | mpf
 Curve = Callable[[mpf], mpf]
 
@@ -64,9 +65,9 @@ class Profile:
             if curve(mpf(1)) <= delta:
                 return mpf(0)
             low, high = mpf(0), mpf(1)
-            while high < largest and curve(mpmath.exp(high)) > delta:
+            while high < min(largest, _ENDLESS) and curve(mpmath.exp(high)) > delta:
                 low, high = high, 2 * high
-            if high >= largest:
+            if high >= min(largest, _ENDLESS):
                 high = largest
                 if mpmath.isinf(high) or curve(mpmath.exp(high)) > delta:
                     return mpmath.inf

@@ -7,7 +7,7 @@ scheme's JSON alone, so nothing of the package but its data format is used:
   o_1..o_t have with the person is the mean over those sets S of  prod_{S} p(o_i) * prod_{not S} q(o_i).
   It is accumulated step by step as the vector of its sums over sets of 0, 1, ..., picks steps so far.
   This is the scheme itself, for any picks; `reduced=True` analyses the blocks of the lemma instead.
-* allocation (weighted): exactly one step is the person's; part i has it with weight w_i, its steps equally.
+* allocate with weights: exactly one step is the person's; part i has it with weight w_i, its steps equally.
 * subsample, repeat, compose, swap: by their definitions.
 
 Outcomes whose vectors are proportional are merged on the way: everything that follows is linear in the
@@ -68,7 +68,7 @@ def _pair(node: dict[str, Any], reduced: bool) -> Pair:
         return merged(_MECHANISMS[kind](node))
     if kind == "compose":
         return composed([_pair(part, reduced) for part in node["parts"]])
-    if kind == "allocation":
+    if kind == "allocate" and "parts" in node:
         return _weighted(node, reduced)
     inner = _pair(node["of"], reduced)
     if kind == "swap":
@@ -123,7 +123,7 @@ def chosen(parts: Sequence[tuple[Pair, int]], weights: Sequence[Fraction]) -> Pa
 
 def _weighted(node: dict[str, Any], reduced: bool) -> Pair:
     parts = [(_pair(part["of"], reduced), part["steps"]) for part in node["parts"]]
-    return chosen(parts, [Fraction(part["weight"]) for part in node["parts"]])
+    return chosen(parts, [Fraction(weight) for weight in node["weights"]])
 
 
 def _number(value: float | int | str) -> float | int:
@@ -138,7 +138,7 @@ def _privacy_loss(node: dict[str, Any]) -> list[Vector]:
     outcomes: list[Vector] = []
     for loss, mass in zip(map(_number, node["losses"]), node["masses"], strict=True):
         outcomes.append((Fraction(mass), Fraction(0) if loss == float("inf") else Fraction(mass) * exp(-loss)))
-    return [*outcomes, (Fraction(0), 1 - sum(q for _, q in outcomes))]
+    return [*outcomes, (Fraction(0), max(Fraction(0), 1 - sum(q for _, q in outcomes)))]
 
 
 def _randomized_response(node: dict[str, Any]) -> list[Vector]:
