@@ -17,7 +17,8 @@ TIME = "time limit: give seconds=..."
 POINTS = "size limit: ask for a larger rtol"
 ROUNDING = "floating-point floor: a smaller rtol cannot be met"
 TAIL = "tail below the smallest float: ask for a larger delta"
-REASONS = (MET, TIME, POINTS, ROUNDING, TAIL)
+EDGE = "every argument allowed meets the target: widen within=..."
+REASONS = (MET, TIME, POINTS, ROUNDING, TAIL, EDGE)
 
 
 @dataclass(frozen=True)
