@@ -1,9 +1,9 @@
 """Everything that must hold before a change lands: `python3 scripts/check.py`, on any machine with Python.
 
-For each supported Python found (on the path, under pyenv, by the Windows launcher) it makes an environment in
-.venv/. The Python that runs this script gets the linter, the type checker, all tests and the packaging checks;
-the others get the tests that are not marked slow, Python 3.10 with the oldest NumPy and SciPy allowed. It ends
-with what it left out.
+It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
+Windows launcher. The one that runs this script gets the linter, the type checker, all tests and the
+packaging checks. The others get the tests that are not marked slow, Python 3.10 with the oldest NumPy and
+SciPy allowed. It ends with what was left out.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def rejected(message: str, build: Callable[[], object]) -> Any:
         rejected(
             "losses must be numbers, got nan at index 1",
             lambda: pl.PrivacyLoss(np.array([0, nan]), [0.5, 0.5]),
-        ),  # type: ignore[arg-type]
+        ),
         rejected("losses[1] must be a number, got nan", lambda: pl.PrivacyLoss([0, nan], [0.5, 0.5])),
         rejected("losses must be above -inf, got -inf", lambda: pl.PrivacyLoss([0.0, -inf], [0.5, 0.5])),
         rejected("losses must be above -inf, got -inf", lambda: pl.PrivacyLoss([0.0, -inf], [1.0, 0.0])),
@@ -142,7 +142,7 @@ def rejected(message: str, build: Callable[[], object]) -> Any:
         rejected("q must sum to 1 within 1e-09, got 0.5", lambda: pl.Outcomes([0.5, 0.5], [0.5, 0.0])),
         rejected("p must sum to 1 within 1e-09, got inf", lambda: pl.Outcomes([1e308] * 3, [1.0, 0.0, 0.0])),
         rejected("p and q must have the same length, got 1 and 2", lambda: pl.Outcomes([1.0], [0.5, 0.5])),
-        rejected("p must be a non-empty flat", lambda: pl.Outcomes(np.ones((1, 1)), [1.0])),  # type: ignore[arg-type]
+        rejected("p must be a non-empty flat", lambda: pl.Outcomes(np.ones((1, 1)), [1.0])),
         rejected(
             "sensitivities must be at least 0", lambda: pl.GaussianMixture(1.0, [1.0, -1.0], [0.5, 0.5])
         ),
@@ -181,7 +181,7 @@ def test_wrong_values(message: str, build: Callable[[], object]) -> None:
         rejected("p must be a sequence of numbers, got {", lambda: pl.Outcomes({1.0: 1}, [1.0])),  # type: ignore[arg-type]
         rejected(
             "p must be a sequence of numbers, got an array", lambda: pl.Outcomes(np.array(["1"]), [1.0])
-        ),  # type: ignore[arg-type]
+        ),
         rejected("p[0] must be a number, got '1'", lambda: pl.Outcomes(["1"], [1.0])),  # type: ignore[list-item]
         rejected("p[1] must be a number, got True", lambda: pl.Outcomes([0.0, True], [1.0, 0.0])),
         rejected("p[0] must be a number, got [1.0]", lambda: pl.Outcomes([[1.0]], [1.0])),  # type: ignore[list-item]

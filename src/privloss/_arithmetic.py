@@ -64,6 +64,16 @@ def _filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> 
     return np.nan_to_num(q, nan=0.0, posinf=0.0), np.nan_to_num(p, nan=0.0, posinf=0.0)
 
 
+def _start_error(law: Law, side: Side) -> tuple[float, float]:
+    """(eta_q, eta_x) of a law put on a lattice: its own, and what summing into points and cells adds.
+
+    On the lower side p and q of a cell are found apart, so their ratio has the error of both.
+    """
+    own = law.loss.size * U if isinstance(law, Pair) else law.eta_q
+    summing = own if isinstance(law, Pair) else 0.0
+    return law.eta_q + summing + 16 * U, law.eta_x + (2 * own if side == "lower" else 0.0)
+
+
 @dataclass(frozen=True)
 class Arithmetic:
     """What both additions share: walking the shifts, and cutting the tails."""
@@ -71,6 +81,11 @@ class Arithmetic:
     unit: float
     origin: float
     side: Side
+
+    @property
+    def most(self) -> int | None:
+        """The coarsest shift allowed, if there is one."""
+        return None
 
     @cached_property
     def channels(self) -> Channels:
@@ -133,7 +148,7 @@ class Arithmetic:
     def trim(self, state: State, left: tuple[float, float], right: tuple[float, float]) -> State:
         """Cut both ends while the (q, p) mass cut stays within the budgets; nothing is thrown away."""
         blocks = [piece for piece in state.blocks if piece.values.shape[1]]
-        q_only, p_only = state.q_only, state.p_only
+        q_only, p_only, eta_q, eta_x = state.q_only, state.p_only, state.eta_q, state.eta_x
         for end, (budget_q, budget_p) in ((True, right), (False, left)):
             blocks, cut = self._cut(blocks, state, budget_q, budget_p, right=end)
             if cut:
@@ -143,7 +158,9 @@ class Arithmetic:
                 more_q, more_p = self.fold(cut, edge, at, state, right=end)
                 q_only, p_only = q_only + more_q, p_only + more_p
                 blocks[where] = edge
-        return replace(state, blocks=blocks, q_only=q_only, p_only=p_only)
+                error = (8 + sum(piece.values.shape[1] for piece in cut)) * U
+                eta_q, eta_x = eta_q + error, eta_x + (2 * error if self.side == "lower" else 0.0)
+        return replace(state, blocks=blocks, q_only=q_only, p_only=p_only, eta_q=eta_q, eta_x=eta_x)
 
     def _cut(
         self, blocks: list[Piece], state: State, budget_q: float, budget_p: float, *, right: bool
@@ -218,9 +235,10 @@ class RatioSum(Arithmetic):
             size = slot.stop - slot.start
             blocks.append(Piece(slot.shift, slot.start, rows[:, at : at + size]))
             at += size
-        eta_x = law.eta_x + EXP_ULPS * U * (2 + float(np.abs(loss[zero:]).max(initial=0.0)))
+        eta_q, eta_x = _start_error(law, self.side)
+        eta_x += EXP_ULPS * U * (2 + float(np.abs(loss[zero:]).max(initial=0.0)))
         q_only = 0.0 if zero else got.q_only
-        return State(blocks, 1, offset, weight, q_only, got.p_only, law.eta_q + 16 * U, eta_x)
+        return State(blocks, 1, offset, weight, q_only, got.p_only, eta_q, eta_x)
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
         start = own.start + plain.start
@@ -263,8 +281,8 @@ class RatioSum(Arithmetic):
         return a.q_only * b.q_only, p_only, pieces
 
     def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
-        own = terms * U if self.side == "lower" else 0.0  # p and q are summed apart, so their ratio errs too
-        return a.eta_q + b.eta_q + terms * U, max(a.eta_x, b.eta_x) + own
+        own = 2 * terms * U if self.side == "lower" else 0.0  # p and q are summed apart, so their ratio errs too
+        return a.eta_q + b.eta_q + terms * U, max(a.eta_x, b.eta_x) + own + 4 * U
 
     def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
         i = np.arange(block.start, block.stop, dtype=np.float64)
@@ -328,6 +346,11 @@ class LossSum(Arithmetic):
     gauge: str = "p"
     whole: bool = True  # whether the pair must bound both directions; else only the one of its gauge
 
+    @property
+    def most(self) -> int:
+        """Shares of a move hold e^spacing, so a spacing has its limit."""
+        return max(0, math.floor(math.log2(32.0 / self.unit)))
+
     @cached_property
     def channels(self) -> Channels:
         return Channels(1 if self.side == "upper" else 2, False, self._shares)
@@ -339,7 +362,7 @@ class LossSum(Arithmetic):
             major, minor = 1.0 / (1.0 + math.exp(-s)), math.exp(-s) / (1.0 + math.exp(-s))
             left, right = (minor, major) if up else (major, minor)
             return left, right
-        grow, fall = 0.5 * math.exp(min(s, 700.0)), 0.5 * math.exp(-s)  # split in two equal halves, then merge
+        grow, fall = 0.5 * math.exp(s), 0.5 * math.exp(-s)  # split in two equal halves, then merge
         left, right = (fall, grow) if up else (grow, fall)
         return np.array([[0.5], [left]]), np.array([[0.5], [right]])
 
@@ -362,8 +385,9 @@ class LossSum(Arithmetic):
             size = slot.stop - slot.start
             blocks.append(Piece(slot.shift, slot.start, rows[:, at : at + size]))
             at += size
-        eta_x = law.eta_x + 4 * U * float(np.abs(loss).max())
-        eta_q = law.eta_q + 16 * U + EXP_ULPS * U * (2 + float(np.abs(loss).max()))
+        eta_q, eta_x = _start_error(law, self.side)
+        eta_x += 4 * U * float(np.abs(loss).max())
+        eta_q += EXP_ULPS * U * (2 + float(np.abs(loss).max()))
         return State(blocks, 1, self.origin, 1.0, got.q_only, got.p_only, eta_q, eta_x)
 
     @staticmethod
@@ -387,7 +411,8 @@ class LossSum(Arithmetic):
 
     def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
         own = 2 * terms * U if self.side == "lower" else 0.0
-        return a.eta_q + b.eta_q + (terms + 16) * U, a.eta_x + b.eta_x + own
+        offset = 2 * U * abs(a.offset + b.offset)
+        return a.eta_q + b.eta_q + (terms + 16) * U, a.eta_x + b.eta_x + own + offset
 
     def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
         loss = self.loss(block.shift, np.arange(block.start, block.stop, dtype=np.float64), state.offset)

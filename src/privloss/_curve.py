@@ -40,7 +40,7 @@ class Curve:
     @cached_property
     def eta(self) -> float:
         """Of masses, and of the sums and exponentials below."""
-        return self.pair.eta_q + (2 * EXP_ULPS + self.pair.loss.size) * U
+        return self.pair.eta_q + self.pair.eta_x + (2 * EXP_ULPS + self.pair.loss.size) * U
 
     @cached_property
     def slip(self) -> float:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 SAMPLES = 400  # losses at which a law is looked at to place its lattice
 EXACT_CORE = 2048  # points kept apart when a law lives on a lattice of its own
-MOST_LOSS = 1e5
+WIDEST = 1400.0  # of losses in one sum of ratios
+MOST_RANGE = 1e6  # of losses in one lattice: what lies beyond its right end counts as infinite
 
 
 def allocate_law(of: Scheme, steps: int, ask: Ask) -> Law:
@@ -37,6 +38,8 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
     below = replace(ask, nested=True, focus=ask.focus / total if ask.direction == "add" else ask.focus)
     laws = [of.law(below) for of, _ in parts]
     scales = [share * total / steps for share, (_, steps) in zip(shares, parts, strict=True)]
+    if len(parts) == 1 and _too_wide(laws[0], ask):
+        return _without_sums(laws[0], total, ask)
     shapes = [_ratio_shape(law, steps, ask) for law, (_, steps) in zip(laws, parts, strict=True)]
     loose = ask.tail
     if ask.direction == "add":  # ratios cut at the top lower the mean ratio by their P-mass: relative, not absolute
@@ -46,10 +49,11 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
     if len(parts) == 1:
         lattice = _lattice_of(_ratios(laws[0]) if laws[0].atoms is not None else None)
         origin, unit = lattice or (0.0, ask.spacing * shapes[0].at(1)[1])
-        unit = unit or 1.0
+        unit = max(unit, 1e-290)
     else:
         lattice, origin = None, 0.0
-        unit = min(ask.spacing * scale * shape.at(1)[1] for scale, shape in zip(scales, shapes, strict=True)) or 1.0
+        unit = min(ask.spacing * scale * shape.at(1)[1] for scale, shape in zip(scales, shapes, strict=True))
+        unit = max(unit, 1e-290)
     arithmetic = RatioSum(unit, origin, ask.side)
     done: list[tuple[State, Place]] = []
     for law, shape, scale, (_, steps) in zip(laws, shapes, scales, parts, strict=True):
@@ -58,11 +62,27 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
         place = scaled.place(1, steps, origin, exact)
         lo, hi = law.window(ask.tail, loose)
         bottom = 0 if origin == 0.0 and lo < math.log(unit / scale) else _position(lo, scale, origin, unit)
-        slots = slots_for(unit, place, ask, bottom, _position(hi, scale, origin, unit) + 1)
+        slots = slots_for(arithmetic, place, ask, bottom, _position(hi, scale, origin, unit) + 1)
         one = arithmetic.start(law, slots, scale)
         state = power(arithmetic, one, steps, scaled, budget.part(1 / len(parts)), ask, thin=False, exact=exact)
         done.append((state, scaled.place(steps, steps, origin, exact)))
     return arithmetic.finish(join(arithmetic, done, budget, ask))
+
+
+def _too_wide(law: Law, ask: Ask) -> bool:
+    lo, hi = law.window(ask.tail, ask.tail)
+    return hi - lo > WIDEST
+
+
+def _without_sums(law: Law, steps: int, ask: Ask) -> Law:
+    """Bounds of an allocation whose ratios no double can hold together.
+
+    Who is told which step was chosen sees the law of one step: an upper bound. Who sees one step only, sees the law of one
+    step subsampled at 1/steps: a lower bound.
+    """
+    if ask.side == "upper":
+        return law
+    return _subsampled_pair(law, 1 / steps) if isinstance(law, Pair) else Subsampled(law, 1 / steps)
 
 
 def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
@@ -91,10 +111,11 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
         ask.check_time()
         arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
         lo, hi = law.window(below.tail, below.tail)
+        hi = min(hi, lo + MOST_RANGE)
         bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
         if math.isfinite(law.low):
             bottom = max(bottom, 0)
-        slots = slots_for(unit, shape.place(1, rounds, origin, exact), ask, bottom, max(top, bottom + 1))
+        slots = slots_for(arithmetic, shape.place(1, rounds, origin, exact), ask, bottom, max(top, bottom + 1))
         one = arithmetic.start(law, slots)
         state = power(arithmetic, one, rounds, shape, budget.part(rounds / total), ask, thin=True, exact=exact)
         done.append((state, shape.place(rounds, rounds, origin, exact)))
@@ -123,9 +144,10 @@ def as_pair(law: Law, ask: Ask) -> Pair:
     unit = ask.spacing * min(shape.at(1)[1], 3.0) or 1.0
     arithmetic = LossSum(unit, origin, ask.side, gauge)
     lo, hi = law.window(ask.tail, ask.tail)
+    hi = min(hi, lo + MOST_RANGE)
     bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
     place = shape.place(1, 1, origin, 0)
-    state = arithmetic.start(law, slots_for(unit, place, ask, bottom, max(top, bottom + 1)))
+    state = arithmetic.start(law, slots_for(arithmetic, place, ask, bottom, max(top, bottom + 1)))
     return arithmetic.finish(state)
 
 

@@ -63,34 +63,47 @@ class Channels:
     shares: Shares
 
 
-def layout(center: int, half: int, lo: int, hi: int, shift: int) -> Layout:
+def layout(center: int, half: int, lo: int, hi: int, shift: int, most: int | None = None) -> Layout:
     """Blocks that cover the positions lo..hi: a core of ``half`` points on either side of ``center``, at ``shift``,
-    and beyond it blocks whose spacing doubles whenever the distance from the center does.
+    and beyond it blocks whose spacing grows with the distance from the center, up to shift ``most``.
 
     A boundary is a multiple of the coarser of its two spacings.
     """
     unit = 1 << shift
+    largest = unit if most is None else max(1 << most, unit)
     middle = (center // unit) * unit
     lo, hi = min(lo, hi), max(lo, hi)
     octaves = (max(hi - middle, middle - lo) // (half * unit)).bit_length()
     jump = 2 if octaves <= 32 else 4 if octaves <= 96 else 8  # ranges beyond the largest double are afforded too
+
+    def steps() -> Iterator[tuple[int, int]]:
+        """Spacing of the next block, and the distance from the center to which it goes (None: to the end)."""
+        step, width = unit, half * unit
+        while most is None or step * jump <= largest:
+            step, width = step * jump, width * jump
+            yield step, width
+        while True:
+            yield step, 0
+
     left: Layout = []
     right: Layout = []
-    start, stop = _floor(middle - half * unit, jump * unit), _ceil(middle + half * unit, jump * unit)
-    core_start, core_stop = start, stop
-    width, step = half * unit, unit
-    while start > lo:
-        step, width = jump * step, jump * width
-        edge = max(_floor(middle - width, jump * step), _floor(lo, jump * step))
+    core_start = start = _floor(middle - half * unit, jump * unit)
+    core_stop = stop = _ceil(middle + half * unit, jump * unit)
+    for step, width in steps():
+        if start <= lo:
+            break
+        edge = _floor(lo, jump * step)
+        edge = max(_floor(middle - width, jump * step), edge) if width else edge
         left.append(Slot(step.bit_length() - 1, edge // step, start // step))
         start = edge
-    width, step = half * unit, unit
-    while stop - step < hi:  # the last point, not only the last cell, must be beyond hi
-        step, width = jump * step, jump * width
-        last = max(_ceil(hi + step, jump * step), stop + jump * step)
-        edge = max(min(_ceil(middle + width, jump * step), last), stop + jump * step)
+    before = unit
+    for step, width in steps():
+        if stop - before >= hi:  # the last point, not only the last cell, must be beyond hi
+            break
+        edge = max(_ceil(hi + step, jump * step), stop + jump * step)
+        edge = max(min(_ceil(middle + width, jump * step), edge), stop + jump * step) if width else edge
         right.append(Slot(step.bit_length() - 1, stop // step, edge // step))
-        stop = edge
+        stop, before = edge, step
     if not left:
         core_start = max(core_start, _floor(lo, jump * unit)) if lo < core_stop else core_stop - jump * unit
     if not right:

@@ -185,7 +185,7 @@ def from_outcomes(
         most = int(np.diff(np.append(starts, loss.size)).max())
         loss, q, p = loss[starts], np.add.reduceat(q, starts), np.add.reduceat(p, starts)
     charge = slack if side == "upper" else 0.0
-    eta_x = 0.0 if given else 4 * U
+    eta_x = 2 * eta_q if given else 4 * U  # given losses, and p and q each with its own error
     return Pair(loss, q, p, q_only + charge, p_only + charge, side, eta_q + most * U, eta_x)
 
 

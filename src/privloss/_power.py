@@ -108,14 +108,16 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
     return lean(hi)[1]
 
 
-def slots_for(unit: float, place: Place, ask: Ask, lo: int, hi: int) -> Layout:
+def slots_for(arithmetic: Arithmetic, place: Place, ask: Ask, lo: int, hi: int) -> Layout:
     """The layout that covers positions lo..hi."""
+    unit, most = arithmetic.unit, arithmetic.most
     room = ask.spacing * place.sd / unit
     shift = max(0, math.floor(math.log2(room))) if room > 0 else 0
+    shift = shift if most is None else min(shift, most)
     spread = place.sd / math.ldexp(unit, shift)
     half = min(max(math.ceil((4.0 + 0.5 * place.lean) * spread), 8, 0 if shift else place.exact), MOST_POINTS)
     center = round((place.mean + 0.5 * place.lean * place.sd) / unit)
-    return layout(center, half, lo, hi, shift)
+    return layout(center, half, lo, hi, shift, most)
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ def settle(arithmetic: Arithmetic, pieces: list[Piece], bare: State, place: Plac
     """The pieces of a sum on the layout that fits it."""
     lo = min(piece.start << piece.shift for piece in pieces)
     hi = max((piece.stop - 1) << piece.shift for piece in pieces)
-    slots = slots_for(arithmetic.unit, place, ask, lo, hi)
+    slots = slots_for(arithmetic, place, ask, lo, hi)
     return replace(bare, blocks=deposit(pieces, slots, arithmetic.channels))
 
 

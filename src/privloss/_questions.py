@@ -142,8 +142,7 @@ def solve(
     rtol, atol = tolerance
     spacing = min(max(FIRST, FIRST * math.sqrt(rtol / 1e-3)), 0.15)
     mass, best, reason = question.start, (question.least, question.most), MET
-    tries, worst, points, eta, last = 0, math.inf, 0, 0.0, 0.0
-    stuck = 0
+    tries, stuck, worst, points, eta, last = 0, -1, math.inf, 0, 0.0, 0.0
     for tries in range(ROUNDS):
         tail = max(mass, TINIEST) * min(0.01 * spacing**2, 1e-5)
         look = Look(spacing, tail, min(math.log(max(mass, TINIEST)), -0.5), question.nested, deadline)
@@ -163,9 +162,9 @@ def solve(
         new_mass = min(max(question.mass(seen.lower, seen.upper), TINIEST), 1.0)
         moved = abs(math.log(new_mass) - math.log(mass)) > 2.0
         mass = new_mass
-        stuck = stuck + 1 if excess > 0.6 * worst and not moved else 0
-        worst = min(worst, excess)
-        if stuck >= 3 or (stuck and not math.isfinite(excess) and mass <= TINIEST):
+        stuck = 0 if excess < 0.6 * worst or moved else stuck + 1
+        worst = min(worst, excess) if tries else excess
+        if stuck >= 3 or (not math.isfinite(excess) and mass <= TINIEST):
             reason = TAIL if mass <= TINIEST else ROUNDING
             break
         if moved and not math.isfinite(excess):

@@ -37,15 +37,18 @@ def operand(**named: object) -> Scheme:
     return value
 
 
-def walk(scheme: Scheme) -> Iterator[Scheme]:
-    """Every node once, children before parents; a node that several parents share comes once."""
+def walk(scheme: Scheme, without: str = "") -> Iterator[Scheme]:
+    """Every node once, children before parents; a node that several parents share comes once.
+
+    Nodes that have the attribute ``without`` are left out, with all below them.
+    """
     seen: set[int] = set()
     stack = [(scheme, False)]
     while stack:
         node, ready = stack.pop()
         if ready:
             yield node
-        elif id(node) not in seen:
+        elif id(node) not in seen and without not in node.__dict__:
             seen.add(id(node))
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(node._parts()))
@@ -325,10 +328,9 @@ class Scheme(ABC):
     def __hash__(self) -> int:
         known = self.__dict__.get("_hash")
         if known is None:
-            for node in walk(self):
-                if "_hash" not in node.__dict__:
-                    inner = tuple(part.__dict__["_hash"] for part in node._parts())
-                    fix(node, _hash=hash((type(node).__qualname__, node._data(), inner)))
+            for node in walk(self, without="_hash"):
+                inner = tuple(part.__dict__["_hash"] for part in node._parts())
+                fix(node, _hash=hash((type(node).__qualname__, node._data(), inner)))
             known = self.__dict__["_hash"]
         return int(known)
 
@@ -336,11 +338,10 @@ class Scheme(ABC):
         """A hash of the content, the same in every process."""
         import hashlib
 
-        for node in walk(self):
-            if "_known" not in node.__dict__:
-                inner = [part.__dict__["_known"] for part in node._parts()]
-                text = repr((type(node).__qualname__, node._data(), inner))
-                fix(node, _known=hashlib.sha256(text.encode()).hexdigest())
+        for node in walk(self, without="_known"):
+            inner = [part.__dict__["_known"] for part in node._parts()]
+            text = repr((type(node).__qualname__, node._data(), inner))
+            fix(node, _known=hashlib.sha256(text.encode()).hexdigest())
         return str(self.__dict__["_known"])
 
     def __eq__(self, other: object) -> bool:
