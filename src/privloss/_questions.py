@@ -21,6 +21,7 @@ from privloss._curve import Curve
 from privloss._evaluate import as_pair
 from privloss._pair import FloatArray, Pair
 from privloss._rewrite import simplify
+from privloss._scheme import walk
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -140,7 +141,7 @@ def solve(
     deadline = math.inf if seconds is None else began + seconds
     plain = simplify(scheme)
     rtol, atol = tolerance
-    spacing = min(max(FIRST, FIRST * math.sqrt(rtol / 1e-3)), 0.15)
+    spacing = min(max(FIRST, FIRST * math.sqrt(rtol / 1e-3)), 0.15) / math.sqrt(max(_doublings(plain) / 10, 1.0))
     mass, best, reason = question.start, (question.least, question.most), MET
     tries, stuck, worst, points, eta, last = 0, -1, math.inf, 0, 0.0, 0.0
     for tries in range(ROUNDS):
@@ -183,6 +184,12 @@ def solve(
         spacing = max(spacing * max(factor, affordable), FINEST)
     work = Work(points, tries, eta, time.perf_counter() - began)
     return (*best, reason, work)
+
+
+def _doublings(plain: Scheme) -> float:
+    """About how often measures are added on the way: each time rounds once."""
+    counts = (getattr(node, "steps", 1) * getattr(node, "rounds", 1) for node in walk(plain))
+    return min(sum(math.log2(count) for count in counts), 40.0)
 
 
 def _narrower(
