@@ -11,21 +11,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-_SOURCES = (
-    ".ci/run",
-    "CHANGELOG.md",
-    "CITATION.cff",
-    "CONTRIBUTING.md",
-    "LICENSE",
-    "README.md",
-    "SECURITY.md",
-    "docs/index.md",
-    "pyproject.toml",
-    "scripts/check.py",
-    "src/privloss/__init__.py",
-    "src/privloss/py.typed",
-    "tests/test_package.py",
-)
+_SOURCES = (".ci/run", "CITATION.cff", "LICENSE", "pyproject.toml")
+_FOLDERS = ("bench", "docs", "scripts", "src", "tests")
 _INSTALLED = ("__init__.py", "__main__.py", "_cli/__init__.py", "py.typed")
 _PLACES = {
     "src/privloss/__init__.py": r'^__version__ = "([^"]+)"$',
@@ -51,15 +38,20 @@ def missing(folder: Path) -> list[str]:
     (source,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     with tarfile.open(source) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.*")}
-    tests = {name for name in tests if "__pycache__" not in name}
     with zipfile.ZipFile(wheel) as archive:
         installed = set(archive.namelist())
     return [
-        *(f"sdist lacks {name}" for name in sorted({*_SOURCES, *tests} - held)),
+        *(f"sdist lacks {name}" for name in sorted(_sources() - held)),
         *(f"wheel lacks {name}" for name in sorted({f"privloss/{name}" for name in _INSTALLED} - installed)),
         *(f"wheel has {name}" for name in sorted(installed) if not name.startswith("privloss")),
     ]
+
+
+def _sources() -> set[str]:
+    """Everything that a reader of the archive needs to build, test and understand the package."""
+    below = (path for folder in _FOLDERS for path in (ROOT / folder).rglob("*.*") if path.is_file())
+    kept = (path for path in (*below, *ROOT.glob("*.md")) if "__pycache__" not in path.parts)
+    return {*_SOURCES, *(path.relative_to(ROOT).as_posix() for path in kept)}
 
 
 def main() -> int:

@@ -167,7 +167,7 @@ def test_what_is_not_a_scheme_is_a_value_error_in_one_sentence(source: Any) -> N
 def test_what_holds_itself_is_refused() -> None:
     loop: dict[str, Any] = {"kind": "swap"}
     loop["of"] = loop
-    with pytest.raises(ValueError, match="[Cc]ircular"):
+    with pytest.raises(ValueError, match=r"[Cc]ircular"):
         Scheme.from_json({"privloss": 1, "scheme": loop})
 
 

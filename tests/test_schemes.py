@@ -6,7 +6,7 @@ import copy
 import pickle
 import sys
 import time
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from functools import reduce
 from math import inf
 from operator import add
@@ -16,8 +16,10 @@ import pytest
 
 import privloss as pl
 from privloss import Scheme
+from privloss._ask import Ask
 from privloss._bracket import MET, REASONS, Bracket, outward
 from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsample
+from privloss._pair import FloatArray, Pair
 from privloss._scheme import walk
 from schemes import ALL, MECHANISMS, STEP, chain
 
@@ -192,3 +194,37 @@ def test_printed_brackets_are_brackets(lower: float, upper: float) -> None:
     assert float(low) <= lower <= upper <= float(high)
     if upper < inf:
         assert float(high) - float(low) <= 1.5 * (upper - lower)
+
+
+def curve(p: FloatArray, q: FloatArray, k: float, p_only: float = 0.0) -> float:
+    return float(p_only + np.maximum(p - k * q, 0).sum())
+
+
+def readings(masses: FloatArray) -> list[FloatArray]:
+    """Divided by their sum; and if they lack something, with that at each of the outcomes."""
+    lacking = 1 - float(masses.sum())
+    placed = [masses + lacking * unit for unit in np.eye(masses.size)] if lacking > 0 else []
+    return [masses / masses.sum(), *placed]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_hold_however_given_masses_are_read(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    miss = rng.choice([-1, 0, 1], 2) * 10 ** rng.uniform(-13, -9.3)
+    p, q = (
+        rng.dirichlet(np.full((3,), 0.3)) * (1 + miss[0]),
+        rng.dirichlet(np.full((3,), 0.3)) * (1 + miss[1]),
+    )
+    if seed % 3 == 0:
+        p = np.array([0.0, 0.25, 0.75]) * (1 + miss[0])
+    look = Ask(side="upper", direction="remove", spacing=0.03, tail=0.0, focus=-1.0)
+    upper = pl.Outcomes(p, q).law(look)
+    lower = pl.Outcomes(p, q).law(replace(look, side="lower"))
+    assert isinstance(lower, Pair) and isinstance(upper, Pair)
+    for k in (0.0, 1e-9, 1e-3, 0.5, 1.0, 2.0, 1e3, 1e9, 1e12):
+        tiny = 1e-14 * (1 + k)
+        for one, two in ((a, b) for a in readings(p) for b in readings(q)):
+            assert curve(lower.p, lower.q, k, lower.p_only) <= curve(one, two, k) + tiny
+            assert curve(lower.q, lower.p, k, lower.q_only) <= curve(two, one, k) + tiny
+            assert curve(upper.p, upper.q, k, upper.p_only) >= curve(one, two, k) - tiny
+            assert curve(upper.q, upper.p, k, upper.q_only) >= curve(two, one, k) - tiny

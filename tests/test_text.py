@@ -211,7 +211,7 @@ def test_random_text_is_a_scheme_or_a_value_error(text: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="text|has no value|scheme|\\+"):
+    with pytest.raises(ValueError, match=r"text|has no value|scheme|\+"):
         pl.parse(text)
 
 

@@ -94,6 +94,7 @@ def outward(lower: float, upper: float) -> tuple[str, str]:
     """Both ends with two digits of their gap, rounded away from each other: a bracket again."""
     import decimal
 
+    lower, upper = lower + 0.0, upper + 0.0  # no "-0"
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return f"{lower:.6g}", f"{upper:.6g}"
     gap, size = abs(upper - lower), max(abs(lower), abs(upper))

@@ -83,15 +83,17 @@ class Curve:
                 lo = middle + 1
         base = float(points[lo - 1]) if lo else 0.0
         above = seen.loss > base
-        p = seen.p[above]
-        away = base - seen.loss[above]
-        q_there = float(p @ np.exp(away))  # e^base times the q-mass above
-        excess = float(p @ -np.expm1(away))
-        if q_there <= 0.0:
-            return base
-        epsilon = base + math.log1p(max((excess - goal) / q_there, 0.0))
-        epsilon += self.sign * (self.slip + 8 * U * (1 + epsilon) + 8 * U * seen.loss.size * (excess + goal) / q_there)
-        return max(epsilon, 0.0)
+        loss, p = seen.loss[above], seen.p[above]
+        # On this segment delta is A - e^epsilon B. Seen from its left end while that is near, else from its right end.
+        near = float(loss[0]) - base < 1.0
+        anchor = base if near else float(loss[0])
+        scaled = float(p @ np.exp(anchor - loss))  # e^anchor B
+        excess = float(p @ -np.expm1(anchor - loss)) - goal  # delta at the anchor, less the goal
+        rounding = 8 * U * (seen.loss.size + 8) * (float(p.sum()) + goal)
+        top = excess + self.sign * rounding
+        found = anchor + math.log1p(top / scaled) if top > -scaled else base
+        found = min(max(found, base), float(loss[0]))
+        return max(found + self.sign * (self.slip + 8 * U * (1 + found)), 0.0)
 
     def _raw(self, level: float) -> float:
         first = int(np.searchsorted(self.seen.loss, level, side="right"))

@@ -94,7 +94,7 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     shapes = [_loss_shape(law, rounds, ask, gauge, len(parts)) for law, (_, rounds) in zip(laws, parts, strict=True)]
     lattice = _lattice_of(laws[0].atoms) if len(parts) == 1 else None
     if lattice:
-        origins, unit = [lattice[0]], lattice[1]
+        origins, unit = [lattice[0]], lattice[1] / math.ceil(min(lattice[1], 2000.0))
     else:
         origins = [law.low if math.isfinite(law.low) else 0.0 for law in laws]
         units = [ask.spacing * min(shape.at(1)[1], 10.0) for shape in shapes]

@@ -175,6 +175,8 @@ def levels(blocks: list[Piece], channels: Channels, shifts: range) -> Iterator[L
     for shift in shifts:
         own = by_shift.get(shift, [])
         yield Level(own, fine)
+        if shift == shifts[-1]:
+            return
         below = [unscale(piece, channels) for piece in own] + ([fine] if fine is not None else [])
         total = add_pieces(below)
         fine = coarsen(total, channels, scaled=False) if total is not None else None

@@ -94,6 +94,11 @@ def evaluate(plain: Scheme, ask: Ask) -> Pair:
     return pair
 
 
+def forget() -> None:
+    """Empty the cache, for benchmarks."""
+    _cache.clear()
+
+
 def curve(plain: Scheme, look: Look, side: Side, direction: Direction) -> Curve:
     return Curve(evaluate(plain, look.ask(side, direction)), direction)
 

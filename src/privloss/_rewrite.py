@@ -55,7 +55,7 @@ def repeat(of: Scheme, rounds: int) -> Scheme:
 
 def compose(counted: Iterable[Counted]) -> Scheme:
     parts = [(part, n) for scheme, times in counted for part, n in _factors(scheme, times)]
-    # The order of a product measure is irrelevant: equal parts are counted together, in an order of their own.
+    # The order of a product measure is irrelevant: equal parts are counted together, in a fixed order.
     parts = _gaussians(_grouped(parts))
     if len(parts) > 1:
         parts.sort(key=lambda item: (item[0]._digest(), item[1]))

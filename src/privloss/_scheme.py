@@ -80,7 +80,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def support(self, side: Side) -> tuple[float, float]:
-        """The smallest and the largest loss that can occur, of a pair that bounds this scheme from ``side``."""
+        """The smallest and the largest loss that can occur, of a bound of this scheme from ``side``."""
 
     @abstractmethod
     def _parts(self) -> tuple[Scheme, ...]:

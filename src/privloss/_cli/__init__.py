@@ -1,7 +1,7 @@
 """The command line: `privloss COMMAND ...`.
 
-A file of this folder that is named in `_FILES` adds the commands in its `COMMANDS`. To keep all of them quick it
-imports what its flags need; what an answer needs it imports when it runs.
+A file of this folder that is named in `_FILES` adds the commands in its `COMMANDS`. To keep all of them quick
+it imports what its flags need; what an answer needs it imports when it runs.
 
     _command    what a command is, and the parser that reads one
     _flags      the flags that commands share, and the schemes that they build

@@ -57,7 +57,7 @@ class Place:
 
     def shifted(self, distance: FloatArray) -> Place:
         high, rest = two_sum(self.high, distance)
-        return Place(high, self.low + rest)
+        return Place(*two_sum(high, self.low + rest))  # low stays an ulp of high, however far it came
 
     def density(self) -> FloatArray:
         return density(self.high, self.low)
@@ -240,15 +240,12 @@ class GaussianLaw(Law):
         reach = max(abs(z - shift) for z in ends for shift in (0.0, a)) if centred < EDGE else 0.0
         width = WIDEST.limit / (0.5 * (reach + a) + 1.0)
         count = max(0, math.ceil((length - skipped) / width)) if centred < EDGE else 0
-        left = skipped + width * np.arange(count, dtype=np.float64)
-        left = left[self._alive(left + (start + 0.5 * width))]
-        return _Panels(
-            np.zeros(left.size, np.int64),
-            place.shifted(left),
-            np.full(left.size, width),
-            left,
-            np.full(left.size, np.inf),
-        )
+        edges = skipped + width * np.arange(count + 1, dtype=np.float64)
+        left, widths = edges[:-1], np.diff(edges)  # exact, so that rounded edges leave no gaps
+        alive = self._alive(left + (start + 0.5 * width))
+        left, widths = left[alive], widths[alive]
+        none = np.full(left.size, np.inf)
+        return _Panels(np.zeros(left.size, np.int64), place.shifted(left), widths, left, none)
 
     def _beyond(self, place: Place, loss: FloatArray) -> tuple[float, float, float]:
         """Above the place: q and p that stay on it, and the p that goes on to ratio infinity."""

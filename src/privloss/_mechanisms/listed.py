@@ -123,7 +123,13 @@ def _certain(
         )
         q, p = (1 - miss) * q, (1 - miss) * p
     elif miss:
-        q, p = _trimmed(q / totals[0], p / totals[1], q_only, p_only, 2 * miss)  # twice, for rounding
+        q, p = _trimmed(
+            q / totals[0],
+            p / totals[1],
+            q_only / totals[0],
+            p_only / totals[1],
+            2 * miss,  # twice, for the rounding of its sums
+        )
         loss, q_only, p_only = None, 0.0, 0.0
     return from_outcomes(q, p, loss=loss, q_only=q_only, p_only=p_only, side=ask.side, eta_q=eta_q)
 
