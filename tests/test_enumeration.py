@@ -113,7 +113,7 @@ def check(scheme: Scheme, pair: enumeration.Pair, direction: Any, exact: bool = 
             true = inf if ratio == inf else mpmath.log(closed.exactly(ratio))
         low = float(answer.lower) if exact else 0.0
         assert inside(low, true, float(answer.upper)), f"epsilon({delta}, {direction}) = {true} of {scheme}: {answer}"
-    curve = scheme.tradeoff(RATES, direction=direction)
+    curve = scheme.tradeoff(RATES, direction=direction, atol=1e-5)
     for rate, low, high in zip(RATES, curve.lower, curve.upper, strict=True):  # type: ignore[arg-type]
         truth = enumeration.tradeoff(pair, Fraction(rate), direction)
         assert inside(low, truth, high if exact else 1.0), f"tradeoff({rate}, {direction}) = {float(truth)} of {scheme}"

@@ -100,8 +100,9 @@ def layout(center: int, half: int, lo: int, hi: int, shift: int, most: int | Non
     for step, width in steps():
         if stop - before >= hi:  # the last point, not only the last cell, must be beyond hi
             break
-        edge = max(_ceil(hi + step, jump * step), stop + jump * step)
-        edge = max(min(_ceil(middle + width, jump * step), edge), stop + jump * step) if width else edge
+        least = _ceil(stop + 1, jump * step)
+        edge = max(_ceil(hi + step, jump * step), least)
+        edge = max(min(_ceil(middle + width, jump * step), edge), least) if width else edge
         right.append(Slot(step.bit_length() - 1, stop // step, edge // step))
         stop, before = edge, step
     if not left:

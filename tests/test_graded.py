@@ -1,0 +1,234 @@
+"""The two additions on graded lattices, against sums over all pairs of outcomes in rational arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privloss._arithmetic import Arithmetic, LossSum, RatioSum, State
+from privloss._graded import Channels, Piece, coarsen, deposit, layout
+from privloss._pair import U
+from privloss._power import Place, settle
+from privloss._ask import Ask
+
+FLOOR = Fraction(1, 10**290)
+
+
+def random_layout(rng: np.random.Generator) -> list:
+    center, half = int(rng.integers(-50, 50)), int(rng.integers(2, 9))
+    return layout(center, half, center - int(rng.integers(0, 200)), center + int(rng.integers(1, 300)), 0)
+
+
+def test_layouts_are_contiguous_and_aligned() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        center, half, shift = int(rng.integers(-1000, 1000)), int(rng.integers(2, 40)), int(rng.integers(0, 5))
+        lo = center - int(rng.integers(-50, 10**6))
+        hi = lo + int(rng.integers(0, 10**9))
+        slots = layout(center, half, lo, hi, shift, most=None if rng.random() < 0.5 else shift + 6)
+        assert all(slot.stop > slot.start for slot in slots)
+        for one, two in zip(slots, slots[1:], strict=False):
+            assert one.stop << one.shift == two.start << two.shift
+            coarser = max(one.shift, two.shift)
+            assert (two.start << two.shift) % (1 << coarser) == 0
+        first, last = slots[0], slots[-1]
+        assert first.start << first.shift <= lo
+        assert (last.stop - 1) << last.shift >= hi
+
+
+def test_coarsening_keeps_mass_and_moment_exactly() -> None:
+    rng = np.random.default_rng(2)
+    channels = Channels(1, False, lambda shift: (0.5, 0.5))
+    for _ in range(100):
+        start, n = int(rng.integers(-20, 20)), int(rng.integers(1, 30))
+        values = rng.integers(0, 2**20, n).astype(float)[None, :]
+        coarse = coarsen(Piece(0, start, values), channels, scaled=False)
+        positions = np.arange(start, start + n)
+        wide = 2 * np.arange(coarse.start, coarse.stop)
+        assert coarse.values.sum() == values.sum()
+        assert (coarse.values[0] * wide).sum() == (values[0] * positions).sum()
+
+
+def test_deposit_keeps_mass_and_moment() -> None:
+    rng = np.random.default_rng(3)
+    channels = Channels(1, True, lambda shift: (0.5, 0.5))
+    for _ in range(100):
+        slots = random_layout(rng)
+        lo, hi = slots[0].start << slots[0].shift, (slots[-1].stop - 1) << slots[-1].shift
+        pieces = []
+        for shift in (0, 1, 3):
+            a, b = -(-lo >> shift), hi >> shift
+            start = int(rng.integers(a, max(b, a) + 1))
+            n = int(rng.integers(1, 60))
+            values = rng.integers(1, 2**20, (1, max(min(n, b - start + 1), 1))).astype(float)
+            if start << shift >= lo and (start + values.shape[1] - 1) << shift <= hi:
+                pieces.append(Piece(shift, start, values))
+        if not pieces:
+            continue
+        out = deposit(pieces, slots, channels)
+        assert total(out) == total(pieces)
+
+
+def total(pieces: list[Piece]) -> tuple[Fraction, Fraction]:
+    """Mass and moment, exactly; stored masses are 2^shift times the plain ones."""
+    mass = moment = Fraction(0)
+    for shift, start, values in pieces:
+        for i, value in enumerate(values[0]):
+            plain = Fraction(value) / 2**shift
+            mass, moment = mass + plain, moment + plain * (start + i) * 2**shift
+    return mass, moment
+
+
+def masses(rng: np.random.Generator, n: int, deep: bool) -> np.ndarray:
+    values = 10.0 ** rng.uniform(-140 if deep else -4, 0, n)
+    return values / values.sum()
+
+
+def outcomes(arithmetic: Arithmetic, state: State) -> list[tuple[Fraction, Fraction]]:
+    """(q, p) of every point of a state, from the stored numbers, in rational arithmetic (ratios only)."""
+    found = []
+    for shift, start, values in state.blocks:
+        for i in range(values.shape[1]):
+            q = Fraction(values[0, i]) / Fraction(2) ** shift
+            value = (start + i) * Fraction(2) ** shift * Fraction(arithmetic.unit) + Fraction(state.offset)
+            p = q * value / Fraction(state.weight) if arithmetic.side == "upper" else Fraction(values[1, i])
+            found.append((q, p))
+    return [*found, (Fraction(state.q_only), Fraction(0)), (Fraction(0), Fraction(state.p_only))]
+
+
+def summed(one: list, two: list, share: Fraction) -> list[tuple[Fraction, Fraction]]:
+    """The mean of ratios, over all pairs; P-mass without Q is the mixture's."""
+    ordinary = [
+        (q * q2, share * p * q2 + (1 - share) * q * p2) for q, p in one if q for q2, p2 in two if q2
+    ]
+    alone = share * sum(p for q, p in one if not q) + (1 - share) * sum(p for q, p in two if not q)
+    return [*ordinary, (Fraction(0), alone)]
+
+
+def hockey(pairs: list, k: Fraction) -> Fraction:
+    return sum((max(p - k * q, Fraction(0)) for q, p in pairs), Fraction(0))
+
+
+def graded_state(rng: np.random.Generator, arithmetic: RatioSum, deep: bool) -> State:
+    slots = layout(int(rng.integers(0, 20)), 4, 0, int(rng.integers(8, 60)), 0)
+    n = sum(slot.stop - slot.start for slot in slots)
+    q = masses(rng, n, deep)
+    blocks, at = [], 0
+    for slot in slots:
+        size = slot.stop - slot.start
+        here = q[at : at + size] * 2.0**slot.shift
+        i = np.arange(slot.start, slot.stop)
+        rows = here[None, :]
+        if arithmetic.side == "lower":
+            p = q[at : at + size] * (i * 2.0**slot.shift) * arithmetic.unit * rng.uniform(0.8, 1.2, size)
+            rows = np.stack((here, p))
+        blocks.append(Piece(slot.shift, slot.start, rows))
+        at += size
+    return State(blocks, 1, 0.0, 1.0, float(rng.random() < 0.5) * 0.01, float(rng.random() < 0.5) * 0.01, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_ratio_sum_bounds_the_exact_sum(side: str, deep: bool) -> None:
+    rng = np.random.default_rng(4)
+    ask = Ask(side, "remove", 0.1, 1e-9, -10.0)
+    checked = 0
+    for trial in range(12):
+        arithmetic = RatioSum(1 / 16, 0.0, side)
+        a = graded_state(rng, arithmetic, deep)
+        b = a if trial % 2 else graded_state(rng, arithmetic, deep)
+        pieces, bare = arithmetic.add(a, b)
+        got = settle(arithmetic, pieces, bare, Place(20.0, 12.0, 0.0, 0), ask)
+        got = arithmetic.trim(got, (1e-7, math.inf), (math.inf, 1e-7))
+        exact = summed(outcomes(arithmetic, a), outcomes(arithmetic, b), Fraction(1, 2))
+        rounded = outcomes(arithmetic, got)
+        eta = Fraction(got.eta_q + got.eta_x)
+        for k in [Fraction(j, 7) for j in range(0, 40, 3)]:
+            for flip in (False, True):
+                truth, bound = (
+                    hockey([(p, q) for q, p in pairs] if flip else pairs, k) for pairs in (exact, rounded)
+                )
+                if side == "upper":
+                    assert bound * (1 + eta) + FLOOR >= truth
+                else:
+                    assert bound * (1 - eta) - FLOOR <= truth
+                checked += 1
+        for which in (0, 1):  # total masses are kept by every rounding
+            before, after = sum(o[which] for o in exact), sum(o[which] for o in rounded)
+            assert abs(after - before) <= (eta + Fraction(2) ** -50) * before
+    assert checked == 12 * 14 * 2
+
+
+@pytest.mark.parametrize("gauge", ["p", "q"])
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_loss_sum_bounds_the_exact_sum(side: str, gauge: str) -> None:
+    """Composition of two outcome lists with rational e^loss, through the lattice, against all pairs."""
+    from privloss._pair import from_outcomes
+    from privloss._evaluate import as_pair
+    from privloss._curve import Curve
+
+    rng = np.random.default_rng(5)
+    direction = "remove" if gauge == "p" else "add"
+    for _ in range(10):
+        arithmetic = LossSum(0.05, 0.0, side, gauge)
+        lists = []
+        states = []
+        for _ in range(2):
+            q, p = rng.integers(1, 50, 6), rng.integers(1, 50, 6)
+            lists.append(
+                [(Fraction(int(a), int(q.sum())), Fraction(int(b), int(p.sum()))) for a, b in zip(q, p, strict=True)]
+            )
+            law = from_outcomes(q / q.sum(), p / p.sum(), side=side)
+            states.append(arithmetic.start(law, layout(0, 16, -100, 100, 0)))
+        pieces, bare = arithmetic.add(*states)
+        ask = Ask(side, direction, 0.1, 1e-9, -10.0)
+        got = settle(arithmetic, pieces, bare, Place(0.0, 20 * 0.05, 0.0, 0), ask)
+        got = arithmetic.trim(got, (1e-6, 1e-6), (1e-6, 1e-6))
+        curve = Curve(as_pair(arithmetic.finish(got), ask), direction)
+        exact = [(q * q2, p * p2) for q, p in lists[0] for q2, p2 in lists[1]]
+        for epsilon in np.linspace(-2, 3, 11):
+            k = Fraction(math.exp(epsilon))
+            pairs = exact if gauge == "p" else [(p, q) for q, p in exact]
+            truth, bound = float(hockey(pairs, k)), curve.delta(float(epsilon))
+            slack = 4 * U  # of k and of float(truth)
+            assert bound >= truth - slack if side == "upper" else bound <= truth + slack
+
+
+def test_one_convolution_is_as_accurate_as_it_says() -> None:
+    """Masses from 1e-150 to 1: every entry of a plain convolution within n + 1 roundoffs of the exact one."""
+    rng = np.random.default_rng(6)
+    worst = 0.0
+    for _ in range(20):
+        n = int(rng.integers(3, 40))
+        a, b = masses(rng, n, deep=True), masses(rng, n, deep=True)
+        got = np.convolve(a, b)
+        for m, value in enumerate(got):
+            exact = sum(Fraction(a[i]) * Fraction(b[m - i]) for i in range(n) if 0 <= m - i < n)
+            worst = max(worst, float(abs(Fraction(value) - exact) / exact) / ((n + 1) * U))
+    assert worst <= 1.0
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p"])
+def test_numpy_is_as_accurate_as_assumed(name: str) -> None:
+    """exp, expm1, log and log1p within EXP_ULPS u relative, on arrays long enough for the vectorised versions."""
+    import mpmath
+
+    from privloss._pair import EXP_ULPS
+
+    rng = np.random.default_rng(7)
+    size = 4000
+    if name in ("exp", "expm1"):
+        x = np.concatenate((rng.uniform(-700, 700, size), rng.uniform(-2, 2, size), 10.0 ** rng.uniform(-300, 0, size)))
+    elif name == "log":
+        x = np.concatenate((10.0 ** rng.uniform(-300, 300, size), rng.uniform(0.5, 2, size)))
+    else:
+        x = np.concatenate((10.0 ** rng.uniform(-300, 300, size), rng.uniform(-0.999, 1, size)))
+    got = getattr(np, name)(x)
+    with mpmath.workprec(120):
+        for value, result in zip(x.tolist(), got.tolist(), strict=True):
+            exact = getattr(mpmath, name)(mpmath.mpf(value))
+            if abs(exact) > 1e-300:
+                assert abs(mpmath.mpf(result) - exact) <= EXP_ULPS * U * abs(exact)
