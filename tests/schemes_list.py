@@ -1,4 +1,4 @@
-"""The schemes that the laws of answers are tested on: every mechanism, every operation, nested up to four deep.
+"""The schemes that the laws of answers are tested on: all mechanisms, all operations, up to four deep.
 
 All are quick to answer. ``tests/schemes.py`` has the list for tests of structure, where nothing is computed.
 """
@@ -60,5 +60,8 @@ def nested() -> list[tuple[str, Scheme]]:
         ("sampled epochs", pl.Gaussian(1.0).allocate(100).subsample(0.05).repeat(50)),
         ("four deep", pl.Laplace(2.0).subsample(0.5).allocate(10).repeat(3).allocate(10)),
         ("swap inside", THREE.swap().allocate(8).subsample(0.25).repeat(4)),
-        ("mixture of runs", pl.allocate([(pl.Gaussian(2.0).repeat(3), 10), (pl.PureDP(0.5).allocate(4), 20)])),
+        (
+            "mixture of runs",
+            pl.allocate([(pl.Gaussian(2.0).repeat(3), 10), (pl.PureDP(0.5).allocate(4), 20)]),
+        ),
     ]

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from schemes_list import mechanisms, schemes
+from numpy.typing import NDArray
 
 import privloss as pl
 from privloss import Scheme
+from schemes_list import mechanisms, schemes
 
+Array = NDArray[np.float64]
 SCHEMES = schemes()
 NAMES = [name for name, _ in SCHEMES]
 SMALL = [*mechanisms(), ("small allocation", pl.Gaussian(2.0).allocate(20))]
@@ -23,10 +25,12 @@ DIRECTIONS: list[Any] = ["remove", "add"]
 EPSILONS = np.array([-0.25, 0.0, 0.05, 0.2, 0.6])
 DELTA = 1e-5
 over_all = pytest.mark.parametrize("scheme", [scheme for _, scheme in SCHEMES], ids=NAMES)
-over_small = pytest.mark.parametrize("scheme", [scheme for _, scheme in SMALL], ids=[name for name, _ in SMALL])
+over_small = pytest.mark.parametrize(
+    "scheme", [scheme for _, scheme in SMALL], ids=[name for name, _ in SMALL]
+)
 
 
-def deltas(scheme: Scheme, direction: Any) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def deltas(scheme: Scheme, direction: Any) -> tuple[Array, Array]:
     # The absolute tolerance is for curves that touch 0, where no relative one can be met.
     bracket = scheme.delta(EPSILONS, direction=direction, rtol=1e-4, atol=1e-9)
     return np.asarray(bracket.lower), np.asarray(bracket.upper)
@@ -57,14 +61,16 @@ def test_bounds_are_in_order(scheme: Scheme) -> None:
         for bracket in (scheme.epsilon(DELTA, direction=direction), scheme.advantage(direction=direction)):
             assert 0 <= bracket.lower <= bracket.upper
         missed = scheme.tradeoff([0.01, 0.3], direction=direction, atol=1e-6)
-        assert np.all(0 <= np.asarray(missed.lower))
+        assert np.all(np.asarray(missed.lower) >= 0)
         assert np.all(np.asarray(missed.lower) <= np.asarray(missed.upper))
         assert np.all(np.asarray(missed.upper) <= np.array([0.99, 0.7]) + 1e-9)
 
 
 @over_all
 def test_both_is_the_worse_direction(scheme: Scheme) -> None:
-    (low, high), (other_low, other_high), (both_low, both_high) = (deltas(scheme, d) for d in (*DIRECTIONS, "both"))
+    (low, high), (other_low, other_high), (both_low, both_high) = (
+        deltas(scheme, d) for d in (*DIRECTIONS, "both")
+    )
     assert np.all(both_low <= np.maximum(high, other_high))
     assert np.all(np.maximum(low, other_low) <= both_high)
 
@@ -105,9 +111,10 @@ def test_epsilon_and_delta_are_inverse(scheme: Scheme) -> None:
 
 @over_all
 def test_masses_are_kept(scheme: Scheme) -> None:
-    for side in ("upper", "lower"):
+    sides: list[Any] = ["upper", "lower"]
+    for side in sides:
         for direction in DIRECTIONS:
-            pair = scheme.pair(side=side, direction=direction)  # type: ignore[arg-type]
+            pair = scheme.pair(side=side, direction=direction)
             for masses, atom in ((pair.p, pair.p_only), (pair.q, pair.q_only)):
                 assert np.all(masses >= 0)
                 assert atom >= 0
@@ -188,8 +195,9 @@ def test_an_allocation_of_blocks(scheme: Scheme) -> None:
     same(scheme.allocate(3).allocate(4), scheme.allocate(12))
 
 
-@over_small
+@pytest.mark.parametrize("scheme", [s for _, s in mechanisms()], ids=[name for name, _ in mechanisms()])
 def test_poisson_over_blocks_is_poisson_over_all(scheme: Scheme) -> None:
+    """Of mechanisms: the twin replaces every allocation, those inside the scheme as well."""
     allocation = scheme.allocate(12, picks=3)
     same(allocation.poisson(), scheme.subsample(0.25).repeat(12))
     same(scheme.allocate(4).repeat(3).poisson(), scheme.subsample(0.25).repeat(12))
@@ -221,13 +229,15 @@ ORDERS: list[tuple[str, Scheme, float]] = [
 @pytest.mark.parametrize(("label", "scheme", "reach"), ORDERS, ids=[label for label, _, _ in ORDERS])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_the_gap_is_of_second_order(label: str, scheme: Scheme, reach: float, direction: Any) -> None:
-    """The largest gap over many epsilons, fitted against the resolution; each side against a finer bracket too."""
+    """The largest gap over many epsilons, against the resolution; each side against a finer bracket too."""
     from privloss._questions import bracket_curve
 
     epsilons = np.linspace(0.05 * reach, reach, 97)
-    resolutions = np.array([0.4, 0.2, 0.1, 0.05])
+    resolutions = np.array(
+        [0.2, 0.14, 0.1, 0.07, 0.05, 0.035, 0.025]
+    )  # coarser ones are not in the limit yet
     curves = [bracket_curve(scheme, direction, float(resolution), epsilons) for resolution in resolutions]
-    finest = bracket_curve(scheme, direction, 0.0125, epsilons)
+    finest = bracket_curve(scheme, direction, 0.00625, epsilons)
     middle = (finest[0] + finest[1]) / 2
 
     def order(errors: list[float]) -> float:
@@ -237,4 +247,4 @@ def test_the_gap_is_of_second_order(label: str, scheme: Scheme, reach: float, di
     above = order([float(np.max((upper - middle) / middle)) for _, upper in curves])
     below = order([float(np.max((middle - lower) / middle)) for lower, _ in curves])
     for slope in (gap, above, below):
-        assert 1.6 < slope < 2.5, f"orders {gap:.2f}, above {above:.2f}, below {below:.2f}"
+        assert 1.75 < slope < 2.25, f"orders {gap:.2f}, above {above:.2f}, below {below:.2f}"

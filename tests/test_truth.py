@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import exp, inf, log, prod
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+
 from truth import binomial, closed, montecarlo
 from truth import enumerate as enumeration
 
@@ -20,7 +21,14 @@ VECTORS = Path(__file__).parent / "vectors"
 F = Fraction
 BOTH = ["remove", "add"]
 RATIOS = [F(1, 8), F(2, 3), F(1), F(9, 8), F(5, 4), F(3, 2), F(2), F(5)]
-TWO = [(F(3, 4), F(1, 4)), (F(5, 8), F(1, 2)), (F(1, 8), F(1, 16)), (F(1, 3), F(3, 5)), (F(0), F(1, 4)), (F(1), F(7, 8))]
+TWO = [
+    (F(3, 4), F(1, 4)),
+    (F(5, 8), F(1, 2)),
+    (F(1, 8), F(1, 16)),
+    (F(1, 3), F(3, 5)),
+    (F(0), F(1, 4)),
+    (F(1), F(7, 8)),
+]
 
 
 def close(a: Any, b: Any, digits: int = 45) -> bool:
@@ -51,7 +59,10 @@ def test_allocation_is_a_mean_over_sets(node: dict[str, Any], steps: int, picks:
     literal = []
     sets = list(combinations(range(steps), picks))
     for seen in product(pair, repeat=steps):
-        masses = [prod((seen[i][0] if i in chosen else seen[i][1] for i in range(steps)), start=F(1)) for chosen in sets]
+        masses = [
+            prod((seen[i][0] if i in chosen else seen[i][1] for i in range(steps)), start=F(1))
+            for chosen in sets
+        ]
         literal.append((sum(masses, F(0)) / len(sets), prod((q for _, q in seen), start=F(1))))
     found = enumeration.pair_of({"kind": "allocate", "steps": steps, "picks": picks, "of": node})
     assert sum(p for p, _ in found) == sum(q for _, q in found) == 1
@@ -67,6 +78,8 @@ def test_weighted_allocation_is_a_mixture_over_steps() -> None:
         p = weights[0] / 2 * (x[0] * y[1] + x[1] * y[0]) * z[1] + weights[1] * x[1] * y[1] * z[0]
         literal.append((p, x[1] * y[1] * z[1]))
     found = enumeration.chosen([(a, 2), (b, 1)], weights)
+    parts = [{"steps": 2, "of": THREE}, {"steps": 1, "of": ATOMS}]
+    assert found == enumeration.pair_of({"kind": "allocate", "parts": parts, "weights": [0.25, 0.75]})
     for k, direction in product(RATIOS, BOTH):
         assert enumeration.delta(found, k, direction) == enumeration.delta(literal, k, direction)
 
@@ -167,7 +180,7 @@ def test_the_other_form_of_the_curve() -> None:
         assert close(left, right, 40)
 
 
-# ---------------------------------------------------------------- closed forms, against enumeration and integrals
+# ---------------------------------------------------------------- closed forms, against sums and integrals
 
 CLOSED: list[tuple[closed.Profile, dict[str, Any]]] = [
     (closed.randomized_response(0.75), {"kind": "RandomizedResponse", "probability": 0.75, "values": 2}),
@@ -185,19 +198,28 @@ CLOSED: list[tuple[closed.Profile, dict[str, Any]]] = [
     ),
     (
         closed.discrete_laplace(1.0, 2).subsample(0.375),
-        {"kind": "subsample", "rate": 0.375, "of": {"kind": "DiscreteLaplace", "scale": 1.0, "sensitivity": 2}},
+        {
+            "kind": "subsample",
+            "rate": 0.375,
+            "of": {"kind": "DiscreteLaplace", "scale": 1.0, "sensitivity": 2},
+        },
     ),
 ]
 
 
 @pytest.mark.parametrize(("profile", "node"), CLOSED)
 @pytest.mark.parametrize("direction", BOTH)
-def test_closed_forms_are_the_enumeration(profile: closed.Profile, node: dict[str, Any], direction: str) -> None:
+def test_closed_forms_are_the_enumeration(
+    profile: closed.Profile, node: dict[str, Any], direction: str
+) -> None:
     pair = enumeration.pair_of(node)
     for k in RATIOS:
         with mp.workdps(90):
             epsilon = mpmath.log(closed.exactly(k))
-        assert abs(profile.delta(epsilon, direction) - closed.exactly(enumeration.delta(pair, k, direction))) < 1e-60
+        assert (
+            abs(profile.delta(epsilon, direction) - closed.exactly(enumeration.delta(pair, k, direction)))
+            < 1e-60
+        )
     for target in [F(1, 4), F(1, 100), F(1, 10**12)]:
         k_true = enumeration.ratio(pair, target, direction)
         found = profile.epsilon(target, direction)
@@ -209,8 +231,14 @@ def test_discrete_laplace_by_summing_the_integers() -> None:
         a = mpmath.exp(mpf(-1) / 2)
         for epsilon, direction in product([-0.7, 0.0, 0.4, 1.2], BOTH):
             shift = 3 if direction == "remove" else -3
-            terms = (max(mpf(0), a ** abs(i - shift) - mpmath.exp(mpf(epsilon)) * a ** abs(i)) for i in range(-300, 300))
-            assert close(closed.discrete_laplace(2.0, 3).delta(epsilon, direction), (1 - a) / (1 + a) * mpmath.fsum(terms))
+            terms = (
+                max(mpf(0), a ** abs(i - shift) - mpmath.exp(mpf(epsilon)) * a ** abs(i))
+                for i in range(-300, 300)
+            )
+            assert close(
+                closed.discrete_laplace(2.0, 3).delta(epsilon, direction),
+                (1 - a) / (1 + a) * mpmath.fsum(terms),
+            )
 
 
 def by_integral(kind: str, noise: float, rate: float, epsilon: float, direction: str) -> mpf:
@@ -227,7 +255,7 @@ def by_integral(kind: str, noise: float, rate: float, epsilon: float, direction:
     total = noise * mpmath.sqrt(2 * mpmath.pi) if kind == "gaussian" else 2 * noise
     grid = sorted({mpf(0), mpf(1), *mpmath.linspace(-40 * noise, 1 + 40 * noise, 301)})
     answer = mpf(0)
-    for a, b in zip(grid, grid[1:], strict=False):
+    for a, b in pairwise(grid):
         at_a, at_b = gain(a), gain(b)
         if at_a > 0 and at_b > 0:
             answer += mpmath.quad(gain, [a, b])
@@ -253,16 +281,22 @@ def test_known_values() -> None:
     assert float(closed.gaussian(1.0).delta(1.0, "both")) == pytest.approx(0.126936737507, abs=1e-11)
     assert float(closed.laplace(1.0).delta(0.0, "both")) == pytest.approx(1 - exp(-0.5), abs=1e-15)
     assert 1.99 < closed.laplace(0.5).epsilon(1e-30, "remove") < 2
-    assert close(closed.gaussian(2.0, rounds=9).delta(0.7, "add"), closed.gaussian(2.0, 3).delta(0.7, "remove"))
+    assert close(
+        closed.gaussian(2.0, rounds=9).delta(0.7, "add"), closed.gaussian(2.0, 3).delta(0.7, "remove")
+    )
 
 
-@pytest.mark.parametrize("profile", [closed.gaussian(0.05), closed.gaussian(1.0).subsample(1e-9), closed.laplace(0.3)])
+@pytest.mark.parametrize(
+    "profile", [closed.gaussian(0.05), closed.gaussian(1.0).subsample(1e-9), closed.laplace(0.3)]
+)
 @pytest.mark.parametrize("target", [0.3, 1e-6, 1e-100])
 @pytest.mark.parametrize("direction", BOTH)
 def test_profiles_invert(profile: closed.Profile, target: float, direction: str) -> None:
     epsilon = profile.epsilon(target, direction)
     if epsilon:
-        assert close(profile.delta(epsilon, direction), target, 30) or epsilon > 3.3  # a bounded loss: see below
+        assert (
+            close(profile.delta(epsilon, direction), target, 30) or epsilon > 3.3
+        )  # a bounded loss: see below
     else:
         assert profile.delta(0, direction) <= target
 
@@ -282,7 +316,9 @@ def test_sampling_covers_the_closed_form(direction: str) -> None:
 @pytest.mark.parametrize(("sigma", "steps", "epsilon"), [(1.37, 100, 0.1), (0.6, 20, 0.8)])
 def test_sampling_covers_the_transform(sigma: float, steps: int, epsilon: float, direction: str) -> None:
     wide = {"window": 40.0 * steps, "cut": 20.0 * steps}
-    true = float(montecarlo.extrapolated(sigma, steps, np.array([epsilon]), direction, points=2**16, **wide)[0])
+    true = float(
+        montecarlo.extrapolated(sigma, steps, np.array([epsilon]), direction, points=2**16, **wide)[0]
+    )
     low, high = montecarlo.delta(sigma, steps, epsilon, direction, samples=10**5)
     assert low <= true <= high
 
@@ -292,7 +328,9 @@ def test_a_transform_of_one_step_is_the_closed_form() -> None:
         found = montecarlo.extrapolated(
             1.0, 1, np.array([epsilon]), direction, points=2**16, window=64.0, cut=32.0
         )
-        assert float(found[0]) == pytest.approx(float(closed.gaussian(1.0).delta(epsilon, direction)), rel=1e-6)
+        assert float(found[0]) == pytest.approx(
+            float(closed.gaussian(1.0).delta(epsilon, direction)), rel=1e-6
+        )
 
 
 def test_the_transform_repeats_a_value_found_elsewhere() -> None:
@@ -324,13 +362,26 @@ GRIDS: dict[tuple[float, int], dict[str, tuple[float, float, float]]] = {
 
 
 @pytest.mark.parametrize(("case", "direction"), list(product(GRIDS, BOTH)))
-def test_reference_intervals_hold_the_values_of_the_transform(case: tuple[float, int], direction: str) -> None:
+def test_reference_intervals_hold_the_values_of_the_transform(
+    case: tuple[float, int], direction: str
+) -> None:
     with open(VECTORS / "reference_intervals.csv", newline="") as file:
-        rows = [r for r in csv.DictReader(file) if (float(r["sigma"]), int(r["steps"]), r["direction"]) == (*case, direction)]
+        rows = [
+            r
+            for r in csv.DictReader(file)
+            if (float(r["sigma"]), int(r["steps"]), r["direction"]) == (*case, direction)
+        ]
     (row,) = rows
     window, cut, tilt = GRIDS[case][direction]
     value = montecarlo.transform_epsilon(
-        *case, float(row["delta"]), direction, float(row["value"]), points=2**18, window=window, cut=cut, tilt=tilt
+        *case,
+        float(row["delta"]),
+        direction,
+        float(row["value"]),
+        points=2**18,
+        window=window,
+        cut=cut,
+        tilt=tilt,
     )
     assert value == pytest.approx(float(row["value"]), rel=1e-6)
     assert float(row["lower"]) <= value <= float(row["upper"])

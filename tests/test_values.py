@@ -6,16 +6,20 @@ import csv
 from decimal import Decimal
 from math import inf
 from pathlib import Path
+from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
-from truth import binomial, closed
+from numpy.typing import NDArray
 
 import privloss as pl
 from privloss import Bracket, Scheme
+from truth import binomial, closed
 
 VECTORS = Path(__file__).parent / "vectors"
 BOTH = ["remove", "add"]
+Array = NDArray[np.float64]
 MET = "tolerance met"
 
 
@@ -54,7 +58,7 @@ def against_reference(row: dict[str, str], **tolerance: float) -> Bracket:
     assert bracket.lower <= float(row["upper"])
     assert float(row["lower"]) <= bracket.upper
     # Sharper than the interval: the value of the transform, right to its last digit but one.
-    last = 2 * 10.0 ** Decimal(row["value"]).as_tuple().exponent
+    last = 2 * 10.0 ** int(Decimal(row["value"]).as_tuple().exponent)
     assert bracket.lower - last <= float(row["value"]) <= bracket.upper + last
     return bracket
 
@@ -123,11 +127,12 @@ def test_two_outcomes_allocated_to_a_million_steps(delta: float, direction: str)
 
 @pytest.mark.parametrize("direction", BOTH)
 def test_two_outcomes_sampled_then_allocated(direction: str) -> None:
-    scheme = pl.Outcomes([0.75, 0.25], [0.25, 0.75]).subsample(0.125)
+    step = pl.Outcomes([0.75, 0.25], [0.25, 0.75])
+    scheme = step.subsample(0.125)
     counts = binomial.allocation(*binomial.subsampled(0.75, 0.25, 0.125), 1000)
     for delta in (1e-4, 1e-60):
         against_epsilon(scheme.allocate(1000), counts, delta, direction)
-        against_epsilon(pl.Outcomes([0.75, 0.25], [0.25, 0.75]).allocate(1000).subsample(0.125), counts, delta, direction)
+        against_epsilon(step.allocate(1000).subsample(0.125), counts, delta, direction)
 
 
 @pytest.mark.parametrize("direction", BOTH)
@@ -148,7 +153,7 @@ def against_epsilon(scheme: Scheme, counts: binomial.Counting, delta: float, dir
     holds(bracket, binomial.epsilon(counts, delta, direction))
 
 
-def against_deltas(scheme: Scheme, counts: binomial.Counting, epsilons: np.ndarray, direction: str) -> None:  # type: ignore[type-arg]
+def against_deltas(scheme: Scheme, counts: binomial.Counting, epsilons: Array, direction: str) -> None:
     bracket = scheme.delta(epsilons, direction=direction)  # type: ignore[arg-type]
     for epsilon, low, high in zip(epsilons, bracket.lower, bracket.upper, strict=True):  # type: ignore[arg-type]
         truth = binomial.delta(counts, float(epsilon), direction)
@@ -177,12 +182,17 @@ PROFILES: list[tuple[str, Scheme, closed.Profile]] = [
     ("pure", pl.PureDP(0.5), closed.pure_dp(0.5)),
     ("pure, composed", pl.PureDP(0.125).repeat(100), closed.pure_dp(0.125, 100)),
     ("approximate", pl.ApproximateDP(0.5, 2.0**-20), closed.approximate_dp(0.5, 2.0**-20)),
-    ("approximate, composed", pl.ApproximateDP(0.25, 2.0**-30).repeat(30), closed.approximate_dp(0.25, 2.0**-30, 30)),
+    (
+        "approximate, composed",
+        pl.ApproximateDP(0.25, 2.0**-30).repeat(30),
+        closed.approximate_dp(0.25, 2.0**-30, 30),
+    ),
 ]
+LABELS = [label for label, _, _ in PROFILES]
 EPSILONS = [-2.0, -0.3, 0.0, 0.01, 0.3, 1.0, 4.0]
 
 
-@pytest.mark.parametrize(("label", "scheme", "profile"), PROFILES, ids=[label for label, _, _ in PROFILES])
+@pytest.mark.parametrize(("label", "scheme", "profile"), PROFILES, ids=LABELS)
 @pytest.mark.parametrize("direction", BOTH)
 def test_closed_forms(label: str, scheme: Scheme, profile: closed.Profile, direction: str) -> None:
     bracket = scheme.delta(EPSILONS, direction=direction)  # type: ignore[arg-type]
@@ -195,7 +205,7 @@ def test_closed_forms(label: str, scheme: Scheme, profile: closed.Profile, direc
         holds(answer, profile.epsilon(delta, direction))
 
 
-@pytest.mark.parametrize(("label", "scheme", "profile"), PROFILES[:12], ids=[label for label, _, _ in PROFILES[:12]])
+@pytest.mark.parametrize(("label", "scheme", "profile"), PROFILES[:12], ids=LABELS[:12])
 def test_advantage_and_largest_loss(label: str, scheme: Scheme, profile: closed.Profile) -> None:
     holds(scheme.advantage(), profile.delta(0, "both"))
     for direction, largest in (("remove", profile.largest_remove), ("add", profile.largest_add)):
@@ -204,11 +214,10 @@ def test_advantage_and_largest_loss(label: str, scheme: Scheme, profile: closed.
 
 def test_tradeoff_of_a_gaussian() -> None:
     """fnr = F(F^-1(1 - fpr) - mu), in both directions."""
-    import mpmath
-
     rates = [0.001, 0.01, 0.1, 0.5, 0.9]
-    for direction in ("remove", "add", "both"):
-        bracket = pl.Gaussian(0.5).tradeoff(rates, direction=direction)  # type: ignore[arg-type]
+    directions: list[Any] = ["remove", "add", "both"]
+    for direction in directions:
+        bracket = pl.Gaussian(0.5).tradeoff(rates, direction=direction)
         for rate, low, high in zip(rates, bracket.lower, bracket.upper, strict=True):  # type: ignore[arg-type]
             with mpmath.workdps(50):
                 place = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * mpmath.mpf(rate))

@@ -28,7 +28,8 @@ LN2 = math.log(2.0)
 class State:
     """A measure on the lattice, with its atoms and the allowance it has used.
 
-    ``offset`` is the sum of the origins of its terms; ``weight`` the sum of their weights (ratios only: the mean ratio is the
+    ``q_only`` of a sum of ratios is the mass at position 0 that the blocks leave out: ratio 0, or, where terms have an
+    origin, the least ratio there is. ``offset`` is the sum of the origins of its terms; ``weight`` the sum of their weights (ratios only: the mean ratio is the
     value over the weight, and the share of a factor in a mixture its weight over the whole).
     """
 
@@ -54,17 +55,18 @@ def _half(shift: int) -> tuple[float, float]:
     return 0.5, 0.5
 
 
-def _filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
+def filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
     """q e^up and p e^down of cells. Where one of the two underflows, the other and the cell's edge bound it from above:
     that lowers the ratio on the right and raises it on the left, which is the safe way on the lower side."""
-    low, high = np.concatenate(([-np.inf], cuts)), np.concatenate((cuts, [np.inf]))
+    end = np.full((*cuts.shape[:-1], 1), np.inf)
+    low, high = np.concatenate((-end, cuts), axis=-1), np.concatenate((cuts, end), axis=-1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         q = np.where((got.q < 1e-290) & (got.p > got.q), got.p * np.exp(up - low), got.q * np.exp(up))
         p = np.where((got.p < 1e-290) & (got.q > got.p), got.q * np.exp(down + high), got.p * np.exp(down))
     return np.nan_to_num(q, nan=0.0, posinf=0.0), np.nan_to_num(p, nan=0.0, posinf=0.0)
 
 
-def _start_error(law: Law, side: Side) -> tuple[float, float]:
+def start_error(law: Law, side: Side) -> tuple[float, float]:
     """(eta_q, eta_x) of a law put on a lattice: its own, and what summing into points and cells adds.
 
     On the lower side p and q of a cell are found apart, so their ratio has the error of both.
@@ -223,7 +225,7 @@ class RatioSum(Arithmetic):
         else:
             cuts = np.logaddexp(loss[:-1], loss[1:]) - LN2
             got = law.cells(cuts)
-            q, _ = _filled(got, cuts, shifts * LN2, np.zeros_like(loss))
+            q, _ = filled(got, cuts, shifts * LN2, np.zeros_like(loss))
             rows = np.stack((q, got.p))
             if zero:
                 rows[0, 0] += math.ldexp(got.q_only, int(shifts[0]))
@@ -235,9 +237,12 @@ class RatioSum(Arithmetic):
             size = slot.stop - slot.start
             blocks.append(Piece(slot.shift, slot.start, rows[:, at : at + size]))
             at += size
-        eta_q, eta_x = _start_error(law, self.side)
+        eta_q, eta_x = start_error(law, self.side)
         eta_x += EXP_ULPS * U * (2 + float(np.abs(loss[zero:]).max(initial=0.0)))
-        q_only = 0.0 if zero else got.q_only
+        q_only = got.q_only
+        if zero or offset > 0:  # position 0 is a point; with an origin, only a roundoff of the origin's mass is below it
+            blocks[0].values[0, 0] += 0.0 if zero else math.ldexp(q_only, slots[0].shift)
+            q_only = 0.0
         return State(blocks, 1, offset, weight, q_only, got.p_only, eta_q, eta_x)
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
@@ -304,15 +309,17 @@ class RatioSum(Arithmetic):
                 edge.values[0, at] += math.ldexp(float(piece.values[0].sum()), k_e - k)
                 more_p += float(piece.values[0] @ away)
             else:
-                at_edge = float(self.ratio(k_e, np.array([float(i_e)]), state.offset, state.weight)[0])
-                near = np.ldexp(self.ratio(k, i, state.offset, state.weight), k - k_e) / at_edge
+                near = np.ldexp(i, k - k_e) / i_e  # between position 0 and the edge
                 edge.values[0, at] += math.ldexp(float(piece.values[0] @ near), k_e - k)
-                more_q += math.ldexp(float(piece.values[0] @ np.ldexp(-away, k - k_e)), -k) / at_edge
+                more_q += math.ldexp(float(piece.values[0] @ ((i_e - np.ldexp(i, k - k_e)) / i_e)), -k)
         return more_q, more_p
 
     def finish(self, state: State) -> Pair:
         loss, q, p = [], [], []
         q_only = state.q_only
+        if state.offset > 0 and q_only > 0:
+            ratio = state.offset / state.weight
+            loss, q, p, q_only = [np.array([math.log(ratio)])], [np.array([q_only])], [np.array([q_only * ratio])], 0.0
         for block in state.blocks:
             k = block.shift
             i = np.arange(block.start, block.stop, dtype=np.float64)
@@ -378,14 +385,20 @@ class LossSum(Arithmetic):
         else:
             cuts = 0.5 * (loss[:-1] + loss[1:])
             got = law.cells(cuts)
-            q, p = _filled(got, cuts, loss, -loss)
+            q, p = filled(got, cuts, loss, -loss)
             rows = np.stack((got.p, q) if self.gauge == "p" else (got.q, p))
+            if not self.whole:  # the outer cell where the other measure may be large: dropped, as in ``fold``
+                outer = 0 if self.gauge == "p" else -1
+                lost = got.q[0] if self.gauge == "p" else got.p[-1]
+                rows[:, outer] = 0.0
+                kept = (float(lost), 0.0) if self.gauge == "p" else (0.0, float(lost))
+                got = Masses(got.q, got.p, got.q_only + kept[0], got.p_only + kept[1])
         blocks, at = [], 0
         for slot in slots:
             size = slot.stop - slot.start
             blocks.append(Piece(slot.shift, slot.start, rows[:, at : at + size]))
             at += size
-        eta_q, eta_x = _start_error(law, self.side)
+        eta_q, eta_x = start_error(law, self.side)
         eta_x += 4 * U * float(np.abs(loss).max())
         eta_q += EXP_ULPS * U * (2 + float(np.abs(loss).max()))
         return State(blocks, 1, self.origin, 1.0, got.q_only, got.p_only, eta_q, eta_x)

@@ -14,6 +14,7 @@ import numpy as np
 
 from privloss._arithmetic import LossSum, RatioSum, State
 from privloss._ask import Ask
+from privloss._batch import look, sum_of_many
 from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U, from_outcomes
 from privloss._power import Budget, Place, Shape, join, power, slots_for
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from privloss._scheme import Scheme
 
 SAMPLES = 400  # losses at which a law is looked at to place its lattice
+MANY = 24  # different parts from which a composition is added in batches
 EXACT_CORE = 2048  # points kept apart when a law lives on a lattice of its own
 WIDEST = 1400.0  # of losses in one sum of ratios
 MOST_RANGE = 1e6  # of losses in one lattice: what lies beyond its right end counts as infinite
@@ -61,7 +63,7 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
         exact = EXACT_CORE if lattice else 0
         place = scaled.place(1, steps, origin, exact)
         lo, hi = law.window(ask.tail, loose)
-        bottom = 0 if origin == 0.0 and lo < math.log(unit / scale) else _position(lo, scale, origin, unit)
+        bottom = 0 if origin > 0 or lo < math.log(unit / scale) else _position(lo, scale, origin, unit)
         slots = slots_for(arithmetic, place, ask, bottom, _position(hi, scale, origin, unit) + 1)
         one = arithmetic.start(law, slots, scale)
         state = power(arithmetic, one, steps, scaled, budget.part(1 / len(parts)), ask, thin=False, exact=exact)
@@ -91,6 +93,8 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     below = ask.per_round(total)
     laws = [of.law(below) for of, _ in parts]
     gauge = "p" if ask.direction == "remove" else "q"
+    if len(parts) >= MANY:
+        return _compose_many(laws, [rounds for _, rounds in parts], ask, gauge)
     shapes = [_loss_shape(law, rounds, ask, gauge, len(parts)) for law, (_, rounds) in zip(laws, parts, strict=True)]
     lattice = _lattice_of(laws[0].atoms) if len(parts) == 1 else None
     if lattice:
@@ -99,12 +103,7 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
         origins = [law.low if math.isfinite(law.low) else 0.0 for law in laws]
         units = [ask.spacing * min(shape.at(1)[1], 10.0) for shape in shapes]
         unit = min((u for u in units if u > 0), default=1.0)
-    if ask.nested:
-        budget = Budget((ask.tail, math.inf), (math.inf, ask.tail))
-    elif gauge == "p":
-        budget = Budget((math.inf, ask.tail), (math.inf, ask.tail))
-    else:
-        budget = Budget((ask.tail, math.inf), (ask.tail, math.inf))
+    budget = _loss_budget(ask, gauge)
     exact = EXACT_CORE if lattice else 0
     done = []
     for law, shape, origin, (_, rounds) in zip(laws, shapes, origins, parts, strict=True):
@@ -120,6 +119,21 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
         state = power(arithmetic, one, rounds, shape, budget.part(rounds / total), ask, thin=True, exact=exact)
         done.append((state, shape.place(rounds, rounds, origin, exact)))
     return arithmetic.finish(join(arithmetic, done, budget, ask))
+
+
+def _loss_budget(ask: Ask, gauge: str) -> Budget:
+    if ask.nested:
+        return Budget((ask.tail, math.inf), (math.inf, ask.tail))
+    if gauge == "p":
+        return Budget((math.inf, ask.tail), (math.inf, ask.tail))
+    return Budget((ask.tail, math.inf), (ask.tail, math.inf))
+
+
+def _compose_many(laws: list[Law], rounds: list[int], ask: Ask, gauge: str) -> Law:
+    """Composition of many different parts, in batches."""
+    parts = look(laws, rounds, gauge, ask.tail / sum(rounds))
+    lean = 0.0 if ask.nested else math.copysign(min(math.sqrt(-2 * ask.focus), 40.0), 1 if gauge == "p" else -1)
+    return sum_of_many(parts, ask, gauge, lean, _loss_budget(ask, gauge))
 
 
 def subsample_law(of: Scheme, rate: float, ask: Ask) -> Law:
@@ -139,12 +153,16 @@ def as_pair(law: Law, ask: Ask) -> Pair:
     if isinstance(law, Pair):
         return law
     gauge = "p" if ask.direction == "remove" else "q"
-    shape = _loss_shape(law, 1, ask, gauge, 1)
-    origin = law.low if math.isfinite(law.low) else 0.0
-    unit = ask.spacing * min(shape.at(1)[1], 3.0) or 1.0
-    arithmetic = LossSum(unit, origin, ask.side, gauge)
-    lo, hi = law.window(ask.tail, ask.tail)
+    lo, hi = law.window(ask.tail, ask.tail) if ask.nested else law.span(gauge, ask.tail)
     hi = min(hi, lo + MOST_RANGE)
+    loss = law.grid(SAMPLES, ask.tail, ask.tail)
+    if not ask.nested and not (loss[0] >= lo and loss[-1] <= hi):
+        loss = np.linspace(lo, hi, SAMPLES)
+    shape = _shape_of(loss, law.cells(0.5 * (loss[:-1] + loss[1:])), 1, ask, gauge)
+    origin = law.low if math.isfinite(law.low) else 0.0
+    widest = max(3.0, 1e-3 * max(abs(lo), abs(hi)))  # an answer moves by a spacing at most
+    unit = ask.spacing * min(shape.at(1)[1], widest) or 1.0
+    arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
     bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
     place = shape.place(1, 1, origin, 0)
     state = arithmetic.start(law, slots_for(arithmetic, place, ask, bottom, max(top, bottom + 1)))
@@ -168,8 +186,8 @@ def _samples(law: Law, ask: Ask) -> tuple[FloatArray, Masses]:
 def _ratios(law: Law) -> FloatArray | None:
     if law.atoms is None or law.high > 500:
         return None
-    zero = isinstance(law, Pair) and law.q_only > 0
-    return np.exp(law.atoms) if not zero else np.concatenate(([0.0], np.exp(law.atoms)))
+    zero = [0.0] if isinstance(law, Pair) and law.q_only > 0 else []
+    return np.unique(np.concatenate((zero, np.exp(law.atoms))))
 
 
 def _ratio_shape(law: Law, steps: int, ask: Ask) -> Shape:
@@ -184,10 +202,14 @@ def _ratio_shape(law: Law, steps: int, ask: Ask) -> Shape:
 
 def _loss_shape(law: Law, rounds: int, ask: Ask, gauge: str, parts: int) -> Shape:
     loss, got = _samples(law, ask)
+    return _shape_of(loss, got, rounds if parts == 1 else 0, ask, gauge)
+
+
+def _shape_of(loss: FloatArray, got: Masses, rounds: int, ask: Ask, gauge: str) -> Shape:
     if gauge == "p":
         return Shape(loss, got.p, lean=min(math.sqrt(-2 * ask.focus), 40.0))
     shape = Shape(loss, got.q)
-    return shape.lean_left(rounds, ask.focus) if parts == 1 else shape
+    return shape.lean_left(rounds, ask.focus) if rounds else shape
 
 
 def _lattice_of(values: FloatArray | None) -> tuple[float, float] | None:
@@ -196,6 +218,8 @@ def _lattice_of(values: FloatArray | None) -> tuple[float, float] | None:
         return None
     origin = float(values[0])
     unit = float(np.diff(values).min())
+    if unit <= 0:
+        return None
     steps = (values - origin) / unit
     close = np.abs(steps - np.round(steps)).max() <= 4 * U * max(float(np.abs(values).max()) / unit, 1.0)
     return (origin, unit) if close and steps[-1] <= EXACT_CORE else None

@@ -67,6 +67,10 @@ class Law(Protocol):
     def window(self, left: float, right: float) -> tuple[float, float]:
         """Losses (lo, hi) with Q-mass below lo at most ``left`` and P-mass above hi at most ``right``."""
 
+    def span(self, gauge: str, tail: float) -> tuple[float, float]:
+        """Losses with at most ``tail`` of one measure, "p" or "q", beyond either end; wider ones will do."""
+        return self.window(tail, tail)
+
     def hats(self, points: FloatArray) -> Masses:
         """Spread onto increasing finite losses."""
 

@@ -81,9 +81,10 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
     """Weights times e^(-slope * value), the slope such that the sum of ``count`` is there with log-probability ``focus``."""
     weights = weights / weights.sum()
     mean, sd = _moments(values, weights)
-    if sd == 0.0:
-        return weights
     start = values - values.min()
+    if start.max() <= 0.0 or sd <= 0.0:
+        return weights
+    limit = 1e290 / float(start.max())
     log_weights = np.log(np.maximum(weights, 1e-320))
 
     def lean(slope: float) -> tuple[float, FloatArray]:
@@ -95,10 +96,10 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
         new /= total
         return -slope * float(new @ start) - log_m, new
 
-    lo, hi, factor = 0.0, math.sqrt(-2 * focus / count) / sd, 4.0
+    lo, hi, factor = 0.0, min(math.sqrt(-2 * focus / count) / sd, limit), 4.0
     top = 1e3 / max(float(np.diff(values).min(initial=1.0)), 1e-290)  # beyond, all is at the smallest value
-    while count * lean(hi)[0] < -focus and hi < top:
-        lo, hi, factor = hi, hi * factor, min(factor * factor, 1e16)
+    while count * lean(hi)[0] < -focus and hi < min(top, limit):
+        lo, hi, factor = hi, min(hi * factor, limit), min(factor * factor, 1e16)
     for _ in range(30):
         middle = math.sqrt(lo * hi) if lo else 0.5 * hi
         if count * lean(middle)[0] < -focus:

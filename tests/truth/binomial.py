@@ -21,13 +21,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import mpmath
 from mpmath import mp, mpf
 
 DIGITS = 80
 KEPT = mpf(10) ** -55
-Number = int | float | Fraction | mpf
+Number: TypeAlias = Any  # int, float, Fraction or mpf
 
 
 def exactly(value: Number) -> mpf:
@@ -70,7 +71,7 @@ class Counting:
         return mpmath.exp(choose + n * mpmath.log(self.q) + (t - n) * mpmath.log1p(-self.q))
 
     def upwards(self, n: int) -> Iterator[tuple[mpf, mpf, mpf]]:
-        """(B, x, bound on the sum of B*x beyond) for n, n+1, ..., steps; the bound is inf where it is not known."""
+        """(B, x, bound on the sum of B*x beyond) for n, n+1, ..., steps; inf where no bound is known."""
         if n > self.steps:
             return
         mass, odds = self.mass(n), self.q / (1 - self.q)
@@ -214,7 +215,7 @@ def _epsilon_add(pair: Counting, delta: mpf) -> mpf:
 
 
 def _far(pair: Counting, start: int, sign: int, negligible: Callable[[int], bool]) -> int:
-    """A count from `start` in the direction of `sign` with a negligible rest, found by doubling and halving."""
+    """A count from `start` in the direction of `sign` with a negligible rest, by doubling and halving."""
     end = pair.steps if sign > 0 else 0
     low, stride = start, 1
     while 0 <= start + sign * stride <= pair.steps and not negligible(start + sign * stride):

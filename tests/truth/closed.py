@@ -20,13 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, TypeAlias
 
 import mpmath
 from mpmath import mp, mpf
 
 DIGITS = 80
 _ENDLESS = 2.0**40  # a curve still above delta here has an atom above delta
-Number = int | float | Fraction | mpf
+Number: TypeAlias = Any  # int, float, Fraction or mpf
 Curve = Callable[[mpf], mpf]
 
 
@@ -163,11 +164,12 @@ def randomized_response(probability: Number, values: int = 2) -> Profile:
         truth = exactly(probability)
         other = (1 - truth) / (values - 1)
         rest = (values - 2) * other
-        return finite([truth, other, rest], [other, truth, rest]) if rest else finite([truth, other], [other, truth])
+        more = [rest] if rest else []
+        return finite([truth, other, *more], [other, truth, *more])
 
 
 def approximate_dp(epsilon: Number, delta: Number = 0, rounds: int = 1) -> Profile:
-    """`rounds` of the worst (epsilon, delta) mechanism: an atom, and counts of the likelier answer otherwise."""
+    """`rounds` of the worst (epsilon, delta) mechanism: an atom, and counts of an answer otherwise."""
     with mp.workdps(DIGITS):
         e, d = mpmath.exp(exactly(epsilon)), exactly(delta)
         atom = -mpmath.expm1(rounds * mpmath.log1p(-d)) if d < 1 else mpf(1)

@@ -22,13 +22,14 @@ import json
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import comb
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import mpmath
 from mpmath import mp
 
 Pair = list[tuple[Fraction, Fraction]]
 Vector = tuple[Fraction, ...]
+V = TypeVar("V", bound=Vector)
 
 
 def exp(x: float | Fraction) -> Fraction:
@@ -37,10 +38,11 @@ def exp(x: float | Fraction) -> Fraction:
         exact = Fraction(x)
         value = mpmath.exp(mpmath.mpf(exact.numerator) / exact.denominator)
         sign, mantissa, exponent, _ = value._mpf_
-        return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** exponent
+        whole = -int(mantissa) if sign else int(mantissa)
+        return Fraction(whole * 2**exponent if exponent >= 0 else Fraction(whole, 2**-exponent))
 
 
-def merged(vectors: Iterable[Vector]) -> list[Vector]:
+def merged(vectors: Iterable[V]) -> list[V]:
     """The same vectors, those that are proportional added up, zero ones dropped."""
     found: dict[Vector, list[Fraction]] = {}
     for vector in vectors:
@@ -52,7 +54,7 @@ def merged(vectors: Iterable[Vector]) -> list[Vector]:
             found[key] = [a + b for a, b in zip(found[key], vector, strict=True)]
         else:
             found[key] = list(vector)
-    return [tuple(total) for total in found.values()]
+    return cast(list[V], [tuple(total) for total in found.values()])
 
 
 def pair_of(scheme: Any, reduced: bool = False) -> Pair:
@@ -130,30 +132,32 @@ def _number(value: float | int | str) -> float | int:
     return float(value) if isinstance(value, str) else value
 
 
-def _outcomes(node: dict[str, Any]) -> list[Vector]:
+def _outcomes(node: dict[str, Any]) -> Pair:
     return [(Fraction(p), Fraction(q)) for p, q in zip(node["p"], node["q"], strict=True)]
 
 
-def _privacy_loss(node: dict[str, Any]) -> list[Vector]:
-    outcomes: list[Vector] = []
+def _privacy_loss(node: dict[str, Any]) -> Pair:
+    outcomes: Pair = []
     for loss, mass in zip(map(_number, node["losses"]), node["masses"], strict=True):
-        outcomes.append((Fraction(mass), Fraction(0) if loss == float("inf") else Fraction(mass) * exp(-loss)))
-    return [*outcomes, (Fraction(0), max(Fraction(0), 1 - sum(q for _, q in outcomes)))]
+        share = Fraction(0) if loss == float("inf") else exp(-loss)
+        outcomes.append((Fraction(mass), Fraction(mass) * share))
+    rest = 1 - sum((q for _, q in outcomes), Fraction(0))
+    return [*outcomes, (Fraction(0), max(Fraction(0), rest))]
 
 
-def _randomized_response(node: dict[str, Any]) -> list[Vector]:
+def _randomized_response(node: dict[str, Any]) -> Pair:
     truth, values = Fraction(node["probability"]), node["values"]
     other = (1 - truth) / (values - 1)
     return [(truth, other), (other, truth), ((values - 2) * other, (values - 2) * other)]
 
 
-def _approximate(node: dict[str, Any]) -> list[Vector]:
+def _approximate(node: dict[str, Any]) -> Pair:
     e, atom = exp(node["epsilon"]), Fraction(node.get("delta", 0))
     high, low = (1 - atom) * e / (1 + e), (1 - atom) / (1 + e)
     return [(high, low), (low, high), (atom, Fraction(0)), (Fraction(0), atom)]
 
 
-def _discrete_laplace(node: dict[str, Any]) -> list[Vector]:
+def _discrete_laplace(node: dict[str, Any]) -> Pair:
     shift = node["sensitivity"]
     a = exp(-1 / Fraction(node["scale"]))
     inside = [(1 - a) / (1 + a) * a**i for i in range(1, shift)]
@@ -205,7 +209,7 @@ def tradeoff(pair: Pair, fpr: Fraction, direction: str) -> Fraction:
     if direction == "add":
         pair = [(q, p) for p, q in pair]
     missed, left = sum((p for p, _ in pair), Fraction(0)), fpr
-    for p, q in sorted(pair, key=lambda o: (o[1] / (o[0] + o[1]))):
+    for p, q in sorted(pair, key=lambda o: o[1] / (o[0] + o[1])):
         share = Fraction(1) if q <= left else left / q
         missed, left = missed - share * p, left - share * q
     return missed

@@ -10,9 +10,9 @@ are means of values in [0, 1], and are bounded with probability `confidence` by 
 P(mean of n away from m on one side) <= exp(-n KL(mean, m)), which holds for every n and every such law, or
 by the empirical Bernstein bound of Maurer and Pontil (2009), which gains where the variance is small.
 
-**Transform.** For picks = 1 X is a mean of t independent z_i without the person. Each z is split between its two
-neighbours on a fine linear grid, its mean kept, with the person's masses z times the others; the t-fold sum
-is one power of one transform. That is a spread, so an upper bound up to what the window and the arithmetic
+**Transform.** For picks = 1 X is a mean of t independent z_i without the person. Each z is split between its
+two neighbours on a fine linear grid, its mean kept, with the person's masses z times the others; the t-fold
+sum is one power of one transform. That is a spread, so an upper bound up to what window and arithmetic
 lose; its error is of second order in the grid step, so two grids give the value (`extrapolated`). A tilt
 of the grid masses keeps the digits of a small delta.
 """
@@ -28,7 +28,14 @@ Array = NDArray[np.float64]
 
 
 def values(
-    sigma: float, steps: int, epsilon: float, direction: str, *, picks: int = 1, samples: int = 10**5, seed: int = 0
+    sigma: float,
+    steps: int,
+    epsilon: float,
+    direction: str,
+    *,
+    picks: int = 1,
+    samples: int = 10**5,
+    seed: int = 0,
 ) -> Array:
     """Independent values in [0, 1] whose mean is delta(epsilon)."""
     generator = np.random.default_rng(seed)
@@ -126,13 +133,14 @@ def transform(
     the threshold the sum lies. Sums beyond the window wrap: it must be so wide that this does not matter.
     """
     mu, h = 1 / sigma, window / points
-    grid = h * np.arange(int(cut / h) + 2)
+    grid = np.arange(int(cut / h) + 2, dtype=np.float64) * h
     q = _split(grid, mu)
     p = q * grid
     # One of the two laws of the sum is enough, as the other is s/steps times it: with the person for remove.
     scale = np.exp(tilt * grid)
     total = float(np.sum(q * scale))
-    spectrum, other = (np.fft.rfft(mass * scale / total, points) for mass in (q, p if direction == "remove" else q))
+    last = p if direction == "remove" else q
+    spectrum, other = (np.fft.rfft(mass * scale / total, points) for mass in (q, last))
     sums = h * np.arange(points)
     mass = np.fft.irfft(spectrum ** (steps - 1) * other, points) * np.exp(steps * log(total) - tilt * sums)
     # What has some z above the grid: on the far side of every threshold.
@@ -145,7 +153,8 @@ def transform(
         k = exp(epsilon)
         if direction == "remove":
             counted = sums > steps * k
-            answers.append(p_lump - k * q_lump + float(np.sum(mass[counted] * (1 - steps * k / sums[counted]))))
+            found = float(np.sum(mass[counted] * (1 - steps * k / sums[counted])))
+            answers.append(p_lump - k * q_lump + found)
         else:
             counted = sums < steps / k
             answers.append(float(np.sum(mass[counted] * (1 - k * sums[counted] / steps))))
@@ -172,7 +181,9 @@ def _normal(y: Array) -> Array:
     return np.where(y[1:] <= 0, np.diff(below), -np.diff(above))
 
 
-def extrapolated(sigma: float, steps: int, epsilons: Array, direction: str, *, points: int, **settings: float) -> Array:
+def extrapolated(
+    sigma: float, steps: int, epsilons: Array, direction: str, *, points: int, **settings: float
+) -> Array:
     """The limit of `transform` as the grid is refined, from the grid asked for and one twice as coarse."""
     fine = transform(sigma, steps, epsilons, direction, points=points, **settings)
     coarse = transform(sigma, steps, epsilons, direction, points=points // 2, **settings)
@@ -182,7 +193,7 @@ def extrapolated(sigma: float, steps: int, epsilons: Array, direction: str, *, p
 def transform_epsilon(
     sigma: float, steps: int, target: float, direction: str, around: float, *, points: int, **settings: float
 ) -> float:
-    """epsilon(target) from `extrapolated`, near a value known to about 1e-3, by a parabola through log delta."""
+    """epsilon(target) from `extrapolated`, near a known value, by a parabola through log delta."""
     epsilons = around * np.array([0.998, 1.0, 1.002])
     deltas = extrapolated(sigma, steps, epsilons, direction, points=points, **settings)
     curve = np.polyfit(np.log(deltas), epsilons, 2)

@@ -67,7 +67,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class _Panels:
+class Panels:
     """Pieces of cells: where each starts, how wide it is, and how far the points of its cell are."""
 
     cell: IntArray
@@ -84,6 +84,23 @@ class _Panels:
     def integrals(self, slope: FloatArray, share: FloatArray | float = 1.0) -> FloatArray:
         value: FloatArray = self.width * ((decay(slope, self.offsets) * share) @ WIDEST.weights)
         return value
+
+
+def placed(a: FloatArray, rest: FloatArray | float, losses: FloatArray) -> Place:
+    """z = l/a + a/2 by one step of Newton on a z - a^2/2 = l, the residual in exact products."""
+    z = losses / a + 0.5 * a
+    product, product_rest = two_product(a, z)
+    half, half_rest = two_product(a, 0.5 * a)
+    total, first = two_sum(losses, -product)
+    total, second = two_sum(total, half)
+    residual = total + (first + second + half_rest - product_rest - rest * (z - a))
+    return Place(z, residual / a)
+
+
+def recentred(place: Place, a: FloatArray, rest: FloatArray | float) -> Place:
+    """z - a, where P is centred."""
+    moved = place.shifted(-a)
+    return Place(moved.high, moved.low - rest)
 
 
 class GaussianLaw(Law):
@@ -104,6 +121,12 @@ class GaussianLaw(Law):
         lo, hi = -a * tail_place(left) - 0.5 * a * a, a * tail_place(right) + 0.5 * a * a
         margin = 1e-12 * (abs(lo) + abs(hi))
         return lo - margin, max(lo, hi) + margin
+
+    def span(self, gauge: str, tail: float) -> tuple[float, float]:
+        """The mean under P is a^2/2, under Q -a^2/2: far apart when a is large."""
+        middle = math.copysign(0.5 * self.a * self.a, 1.0 if gauge == "p" else -1.0)
+        reach = self.a * tail_place(tail) * (1 + 1e-12) + 1e-12 * abs(middle)
+        return middle - reach, middle + reach
 
     def hats(self, points: FloatArray) -> Masses:
         """Spread onto the points; what underflows is charged to the atoms."""
@@ -144,20 +167,10 @@ class GaussianLaw(Law):
         return Masses(q, p, 0.0, 0.0)
 
     def _places(self, losses: FloatArray) -> Place:
-        """z = l/a + a/2 by one step of Newton on a z - a^2/2 = l, the residual in exact products."""
-        a = np.asarray(self.a)
-        z = losses / a + 0.5 * a
-        product, product_rest = two_product(a, z)
-        half, half_rest = two_product(a, 0.5 * a)
-        total, first = two_sum(losses, -product)
-        total, second = two_sum(total, half)
-        residual = total + (first + second + half_rest - product_rest - self._rest * (z - a))
-        return Place(z, residual / a)
+        return placed(np.asarray(self.a), self._rest, losses)
 
     def _centred(self, place: Place) -> Place:
-        """z - a, where P is centred."""
-        moved = place.shifted(np.asarray(-self.a))
-        return Place(moved.high, moved.low - self._rest)
+        return recentred(place, np.asarray(self.a), self._rest)
 
     def _mirror(self, place: Place) -> Place:
         """a - z: the coordinate in which P and Q have changed places."""
@@ -203,7 +216,7 @@ class GaussianLaw(Law):
         gather(q, panels.cell + 1, start.density() * panels.integrals(start.high))
         gather(p, panels.cell + 1, centred.density() * panels.integrals(centred.high))
 
-    def _cut(self, place: Place, wide: BoolArray) -> _Panels:
+    def _cut(self, place: Place, wide: BoolArray) -> Panels:
         """The wide cells, cut at a fixed grid; what lies where both densities vanish is left out."""
         step = WIDEST.limit / (self.a + EDGE / 2 + 2)
         span = np.arange(-EDGE, EDGE + step, step)
@@ -218,7 +231,7 @@ class GaussianLaw(Law):
         kept = np.flatnonzero(_inside(cell, wide) & self._alive(middle))
         cell, high, low, high_end, low_end = cell[kept], high[kept], low[kept], high[kept + 1], low[kept + 1]
         before, after = place.at(cell), place.at(cell + 1)
-        return _Panels(
+        return Panels(
             cell.astype(np.int64),
             Place(high, low),
             np.maximum((high_end - high) + (low_end - low), 0.0),
@@ -230,7 +243,7 @@ class GaussianLaw(Law):
         value: BoolArray = (np.abs(z) < EDGE + 1) | (np.abs(z - self.a) < EDGE + 1)
         return value
 
-    def _above(self, place: Place) -> _Panels:
+    def _above(self, place: Place) -> Panels:
         """Panels from one place upwards, until both densities have fallen by e^-50."""
         start, a = float(place.high[0]), self.a
         centred = start - a
@@ -245,7 +258,7 @@ class GaussianLaw(Law):
         alive = self._alive(left + (start + 0.5 * width))
         left, widths = left[alive], widths[alive]
         none = np.full(left.size, np.inf)
-        return _Panels(np.zeros(left.size, np.int64), place.shifted(left), widths, left, none)
+        return Panels(np.zeros(left.size, np.int64), place.shifted(left), widths, left, none)
 
     def _beyond(self, place: Place, loss: FloatArray) -> tuple[float, float, float]:
         """Above the place: q and p that stay on it, and the p that goes on to ratio infinity."""

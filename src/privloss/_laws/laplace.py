@@ -74,8 +74,8 @@ class LaplaceLaw(Law):
         left = -mass * np.expm1(-0.5 * ((b - start) + (b - end)))
         right = -mass * np.expm1(-0.5 * ((start - a) + (end - a)))
         q[met] += exp_sum(-0.5 * start, half) * left
-        p[met] += exp_sum(_finite(a), -0.5 * start, half) * left * np.isfinite(a)
-        q[met + 1] += exp_sum(_finite(-b), 0.5 * end, half) * right * np.isfinite(b)
+        p[met] += exp_sum(finite(a), -0.5 * start, half) * left * np.isfinite(a)
+        q[met + 1] += exp_sum(finite(-b), 0.5 * end, half) * right * np.isfinite(b)
         p[met + 1] += exp_sum(0.5 * end, half) * right
 
     def _spread_atom(self, loss: float, edge: FloatArray, q: FloatArray, p: FloatArray) -> None:
@@ -86,12 +86,12 @@ class LaplaceLaw(Law):
         left = 0.5 * np.expm1(loss - b) / np.expm1(a - b)
         right = 0.5 * np.expm1(a - loss) / np.expm1(a - b)
         q[i] += (np.exp(log_q) * left).item()
-        p[i] += (exp_sum(_finite(a), log_q) * left * np.isfinite(a)).item()
-        q[i + 1] += (exp_sum(_finite(-b), log_p) * right * np.isfinite(b)).item()
+        p[i] += (exp_sum(finite(a), log_q) * left * np.isfinite(a)).item()
+        q[i + 1] += (exp_sum(finite(-b), log_p) * right * np.isfinite(b)).item()
         p[i + 1] += (np.exp(log_p) * right).item()
 
 
-def _finite(loss: FloatArray) -> FloatArray:
+def finite(loss: FloatArray) -> FloatArray:
     """Zero in place of an infinity, which the caller multiplies by 0."""
     value: FloatArray = np.where(np.isfinite(loss), loss, 0.0)
     return value
