@@ -132,9 +132,7 @@ MONOTONE: list[tuple[str, Callable[[Any], Case], list[Any]]] = [
 
 
 @pytest.mark.parametrize(("label", "make", "values"), MONOTONE, ids=[label for label, _, _ in MONOTONE])
-def test_more_private_is_not_reported_less(
-    label: str, make: Callable[[Any], Case], values: list[Any]
-) -> None:
+def test_more_private_is_not_reported_less(label: str, make: Callable[[Any], Case], values: list[Any]) -> None:
     falls([make(value) for value in values])
 
 

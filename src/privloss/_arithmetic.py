@@ -1,11 +1,15 @@
 """The two additions that privacy accounting is made of, on graded lattices.
 
-* ``RatioSum``: ratios add. It is the heart of allocation: of m steps one is chosen, Q is the product of the steps' Q and P
-  the mixture over which step is chosen, so the ratio is the mean of the m ratios. Positions hold the *sum*, P is normalised.
+* ``RatioSum``: ratios add. It is the heart of allocation: of m steps one is chosen, Q is the product of the steps'
+  Q and P
+  the mixture over which step is chosen, so the ratio is the mean of the m ratios. Positions hold the *sum*, P is
+  normalised.
 * ``LossSum``: losses add. It is composition.
 
-Each comes for the upper side (one channel: the ratio of a point is the point's own, so one measure says both) and for the lower
-side (two channels: p and q of a cell, whose ratio is anywhere near its point). Legend: m is the number of terms summed
+Each comes for the upper side (one channel: the ratio of a point is the point's own, so one measure says both) and
+for the lower
+side (two channels: p and q of a cell, whose ratio is anywhere near its point). Legend: m is the number of terms
+summed
 so far, u the unit, o the origin of one term, i a position within shift k, so that the value is m o + u i 2^k.
 """
 
@@ -22,14 +26,18 @@ from privloss._graded import Channels, Layout, Level, Piece, add_pieces, levels,
 from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U
 
 LN2 = math.log(2.0)
+TOO_MUCH = 1e120
+WIDE = 32.0  # spacing of losses up to which a move goes both ways
 
 
 @dataclass(frozen=True)
 class State:
     """A measure on the lattice, with its atoms and the allowance it has used.
 
-    ``q_only`` of a sum of ratios is the mass at position 0 that the blocks leave out: ratio 0, or, where terms have an
-    origin, the least ratio there is. ``offset`` is the sum of the origins of its terms; ``weight`` the sum of their weights (ratios only: the mean ratio is the
+    ``q_only`` of a sum of ratios is the mass at position 0 that the blocks leave out: ratio 0, or, where terms
+    have an
+    origin, the least ratio there is. ``offset`` is the sum of the origins of its terms; ``weight`` the sum of
+    their weights (ratios only: the mean ratio is the
     value over the weight, and the share of a factor in a mixture its weight over the whole).
     """
 
@@ -56,7 +64,8 @@ def _half(shift: int) -> tuple[float, float]:
 
 
 def filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """q e^up and p e^down of cells. Where one of the two underflows, the other and the cell's edge bound it from above:
+    """q e^up and p e^down of cells. Where one of the two underflows, the other and the cell's edge bound it from
+    above:
     that lowers the ratio on the right and raises it on the left, which is the safe way on the lower side."""
     end = np.full((*cuts.shape[:-1], 1), np.inf)
     low, high = np.concatenate((-end, cuts), axis=-1), np.concatenate((cuts, end), axis=-1)
@@ -84,14 +93,13 @@ class Arithmetic:
     origin: float
     side: Side
 
-    @property
-    def most(self) -> int | None:
-        """The coarsest shift allowed, if there is one."""
-        return None
-
     @cached_property
     def channels(self) -> Channels:
         raise NotImplementedError
+
+    def clean(self, blocks: list[Piece]) -> list[Piece]:
+        """Blocks whose numbers are fit for another product."""
+        return blocks
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
         """All pairs of a stored piece and a plain one; ``weights`` are the shares of steps of the two."""
@@ -110,7 +118,8 @@ class Arithmetic:
         raise NotImplementedError
 
     def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
-        """Move the masses of ``cut`` into point ``at`` of ``edge`` (in place) and the atoms: returns their growth (q, p)."""
+        """Move the masses of ``cut`` into point ``at`` of ``edge`` (in place) and the atoms: returns their growth
+        (q, p)."""
         raise NotImplementedError
 
     def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
@@ -205,8 +214,9 @@ class RatioSum(Arithmetic):
 
     def log_ratio(self, shift: int, i: FloatArray, offset: float, weight: float) -> FloatArray:
         ratio = self.ratio(shift, i, offset, weight)
-        with np.errstate(divide="ignore"):
-            return np.log(np.ldexp(ratio, shift)) if shift < 900 else np.log(ratio) + shift * LN2
+        with np.errstate(divide="ignore", over="ignore"):
+            plain = np.ldexp(ratio, shift)
+            return np.where(plain < np.inf, np.log(plain), np.log(ratio) + shift * LN2)
 
     def start(self, law: Law, slots: Layout, weight: float = 1.0) -> State:
         """Put one step on the lattice. The point of ratio 0, where the lattice has it, takes ``q_only``."""
@@ -240,7 +250,8 @@ class RatioSum(Arithmetic):
         eta_q, eta_x = start_error(law, self.side)
         eta_x += EXP_ULPS * U * (2 + float(np.abs(loss[zero:]).max(initial=0.0)))
         q_only = got.q_only
-        if zero or offset > 0:  # position 0 is a point; with an origin, only a roundoff of the origin's mass is below it
+        # position 0 is a point; with an origin, only a roundoff of the origin's mass is below it
+        if zero or offset > 0:
             blocks[0].values[0, 0] += 0.0 if zero else math.ldexp(q_only, slots[0].shift)
             q_only = 0.0
         return State(blocks, 1, offset, weight, q_only, got.p_only, eta_q, eta_x)
@@ -291,7 +302,10 @@ class RatioSum(Arithmetic):
 
     def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
         i = np.arange(block.start, block.stop, dtype=np.float64)
-        p = block.values[0] * self.ratio(block.shift, i, state.offset, state.weight) if self.side == "upper" else block.values[1]
+        if self.side == "upper":
+            p = block.values[0] * self.ratio(block.shift, i, state.offset, state.weight)
+        else:
+            p = block.values[1]
         return np.ldexp(block.values[0], -block.shift), p
 
     def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
@@ -315,11 +329,16 @@ class RatioSum(Arithmetic):
         return more_q, more_p
 
     def finish(self, state: State) -> Pair:
-        loss, q, p = [], [], []
+        loss: list[FloatArray] = []
+        q: list[FloatArray] = []
+        p: list[FloatArray] = []
         q_only = state.q_only
         if state.offset > 0 and q_only > 0:
-            ratio = state.offset / state.weight
-            loss, q, p, q_only = [np.array([math.log(ratio)])], [np.array([q_only])], [np.array([q_only * ratio])], 0.0
+            least = state.offset / state.weight
+            loss.append(np.array([math.log(least)]))
+            q.append(np.array([q_only]))
+            p.append(np.array([q_only * least]))
+            q_only = 0.0
         for block in state.blocks:
             k = block.shift
             i = np.arange(block.start, block.stop, dtype=np.float64)
@@ -353,11 +372,6 @@ class LossSum(Arithmetic):
     gauge: str = "p"
     whole: bool = True  # whether the pair must bound both directions; else only the one of its gauge
 
-    @property
-    def most(self) -> int:
-        """Shares of a move hold e^spacing, so a spacing has its limit."""
-        return max(0, math.floor(math.log2(32.0 / self.unit)))
-
     @cached_property
     def channels(self) -> Channels:
         return Channels(1 if self.side == "upper" else 2, False, self._shares)
@@ -369,6 +383,10 @@ class LossSum(Arithmetic):
             major, minor = 1.0 / (1.0 + math.exp(-s)), math.exp(-s) / (1.0 + math.exp(-s))
             left, right = (minor, major) if up else (major, minor)
             return left, right
+        if s > WIDE:  # halves would overflow: merge all of it into the neighbour where the second measure shrinks
+            shrink = math.exp(-min(s, 300.0))  # no less, or it would vanish; more of it only lowers the bound
+            whole, none = np.array([[1.0], [shrink]]), np.zeros((2, 1))
+            return (whole, none) if up else (none, whole)
         grow, fall = 0.5 * math.exp(s), 0.5 * math.exp(-s)  # split in two equal halves, then merge
         left, right = (fall, grow) if up else (grow, fall)
         return np.array([[0.5], [left]]), np.array([[0.5], [right]])
@@ -387,7 +405,8 @@ class LossSum(Arithmetic):
             got = law.cells(cuts)
             q, p = filled(got, cuts, loss, -loss)
             rows = np.stack((got.p, q) if self.gauge == "p" else (got.q, p))
-            if not self.whole:  # the outer cell where the other measure may be large: dropped, as in ``fold``
+            endless = math.isinf(law.low if self.gauge == "p" else law.high)
+            if endless and not self.whole:  # the cell beyond the window, where the other measure may be large: see ``fold``
                 outer = 0 if self.gauge == "p" else -1
                 lost = got.q[0] if self.gauge == "p" else got.p[-1]
                 rows[:, outer] = 0.0
@@ -401,6 +420,7 @@ class LossSum(Arithmetic):
         eta_q, eta_x = start_error(law, self.side)
         eta_x += 4 * U * float(np.abs(loss).max())
         eta_q += EXP_ULPS * U * (2 + float(np.abs(loss).max()))
+        blocks = self.clean(blocks)
         return State(blocks, 1, self.origin, 1.0, got.q_only, got.p_only, eta_q, eta_x)
 
     @staticmethod
@@ -409,6 +429,14 @@ class LossSum(Arithmetic):
         with np.errstate(under="ignore", over="ignore"):
             up = loss >= 0
             return np.where(up, p, q * np.exp(np.minimum(loss, 0))), np.where(up, p * np.exp(-np.maximum(loss, 0)), q)
+
+    def clean(self, blocks: list[Piece]) -> list[Piece]:
+        """On the lower side, drop outcomes whose second measure is out of all proportion to the first: products of such
+        overflow, and what they say of the answer is nothing."""
+        if self.side == "lower":
+            for block in blocks:
+                block.values[:, ~(block.values[1] < TOO_MUCH)] = 0.0
+        return blocks
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
         rows = [correlate(x, y) for x, y in zip(own.values, plain.values, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
 
@@ -27,7 +27,7 @@ class Ask:
     * ``focus``: log of the probability at which the law is looked at (the delta of the question). It only places
       lattices; no bound depends on it.
     * ``nested``: whether something is done to the law afterwards, so that both of its measures matter in both tails.
-    * ``deadline``: ``time.perf_counter()`` after which to give up.
+    * ``deadline``: ``time.perf_counter()`` after which to give up. It makes no difference to what is asked.
     """
 
     side: Side
@@ -36,7 +36,7 @@ class Ask:
     tail: float
     focus: float
     nested: bool = False
-    deadline: float = inf
+    deadline: float = field(default=inf, compare=False)
 
     def per_round(self, rounds: int) -> Ask:
         return replace(self, tail=self.tail / rounds, focus=self.focus / rounds)

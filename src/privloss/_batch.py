@@ -17,16 +17,16 @@ from functools import cached_property
 
 import numpy as np
 
-from privloss._arithmetic import LossSum, State, filled, start_error
+from privloss._arithmetic import TOO_MUCH, LossSum, State, filled, start_error
 from privloss._ask import Ask
 from privloss._graded import Channels, Layout, Piece, deposit, layout, levels, positions
 from privloss._laws.rows import together
 from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U
 from privloss._power import Budget
 
-ROWS = 256  # in one batch: enough to make Python's share small, few enough for the processor's cache
-COARSE = 2.0  # spacing of single parts, over the spacing asked for
-SHORT = 40  # points up to which a convolution of many rows goes point by point
+ROWS = 128  # in one batch: enough to make Python's share small, few enough for the processor's cache
+COARSE, FINE = 2.5, 0.5  # spacing of single parts, and of their sums, over the spacing asked for
+SHORT = 28  # points up to which a convolution of many rows goes point by point
 NARROW = 1e-3  # of the mean variance: parts below it are placed as if they had it
 MOST_RANGE = 1e6  # as in one lattice
 
@@ -108,12 +108,19 @@ class RowSum(LossSum):
         ends = np.cumsum([slot.stop - slot.start for slot in slots])
         blocks = [
             Piece(slot.shift, slot.start, values[:, end - (slot.stop - slot.start) : end])
-            for slot, end in zip(slots, ends, strict=True)
+            for slot, end in zip(slots, ends.tolist(), strict=True)
         ]
         eta_q, eta_x = np.array([start_error(law, self.side) for law in laws]).T
         largest = np.abs(loss).max(axis=1)
         eta_q, eta_x = eta_q + EXP_ULPS * U * (2 + largest), eta_x + 4 * U * largest
+        blocks = self.clean(blocks)
         return Batch(blocks, offset, got.q_only, got.p_only, eta_q, eta_x, np.ones(offset.size), copies)
+
+    def clean(self, blocks: list[Piece]) -> list[Piece]:
+        if self.side == "lower":
+            for block in blocks:
+                block.values[np.tile(~(block.values[self.rows :] < TOO_MUCH), (2, 1))] = 0.0
+        return blocks
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
         return Piece(own.shift, own.start + plain.start, _convolved(own.values, plain.values))
@@ -248,10 +255,16 @@ class Parts:
     sd: FloatArray
     lo: FloatArray
     hi: FloatArray
+    between: FloatArray  # the means under P and under Q
 
     @cached_property
     def total_sd(self) -> float:
         return math.sqrt(float(self.sd**2 @ self.rounds))
+
+    @property
+    def apart(self) -> float:
+        """How many standard deviations lie between the means of the whole under P and under Q."""
+        return float(self.between @ self.rounds) / self.total_sd
 
     @cached_property
     def octave(self) -> IntArray:
@@ -260,7 +273,7 @@ class Parts:
 
 
 def look(laws: Sequence[Law], rounds: Sequence[int], gauge: str, tail: float) -> Parts:
-    """Where the parts are and how wide, seen under the measure of the gauge."""
+    """Where the parts are and how wide, seen under P, under Q or between the two ("pq")."""
     counts = np.array(rounds, np.int64)
     rare = 0.005 / float(counts.sum())
     found = []
@@ -268,10 +281,13 @@ def look(laws: Sequence[Law], rounds: Sequence[int], gauge: str, tail: float) ->
         rows = together(laws[at : at + ROWS])
         tails = np.full(len(laws[at : at + ROWS]), tail)
         loss, q, p = rows.sample(tails)
-        found.append((*_moments(loss, p if gauge == "p" else q, rare), *rows.window(tails, tails)))
-    mean, sd, lo, hi = (np.concatenate(column) for column in zip(*found, strict=True))
+        (mean_p, sd_p), (mean_q, sd_q) = _moments(loss, p, rare), _moments(loss, q, rare)
+        share = {"p": 1.0, "q": 0.0, "pq": 0.5}[gauge]
+        mean, sd = share * mean_p + (1 - share) * mean_q, share * sd_p + (1 - share) * sd_q
+        found.append((mean, sd, *rows.window(tails, tails), np.abs(mean_p - mean_q)))
+    mean, sd, lo, hi, between = (np.concatenate(column) for column in zip(*found, strict=True))
     least = math.sqrt(NARROW * float(sd**2 @ counts) / float(counts.sum())) or 1.0
-    return Parts(laws, counts, mean, np.maximum(sd, least), lo, np.minimum(hi, lo + MOST_RANGE))
+    return Parts(laws, counts, mean, np.maximum(sd, least), lo, np.minimum(hi, lo + MOST_RANGE), between)
 
 
 def _moments(loss: FloatArray, weights: FloatArray, rare: float) -> tuple[FloatArray, FloatArray]:
@@ -296,28 +312,27 @@ class Plan:
     ask: Ask
     gauge: str
     unit: float
-    lean: float
+    lean: tuple[float, float]  # how many standard deviations to the left and to the right answers lie
 
     def arithmetic(self, rows: int) -> RowSum:
         return RowSum(self.unit, 0.0, self.ask.side, self.gauge, self.ask.nested, rows)
 
     def shift(self, octave: int, spacing: float) -> int:
-        most = self.arithmetic(1).most
-        return min(max(math.floor(math.log2(spacing / self.unit) + 0.5 * octave + 1e-9), 0), most)
+        return max(math.floor(math.log2(spacing / self.unit) + 0.5 * octave + 1e-9), 0)
 
     def slots(self, octave: int, shift: int, lo: int, hi: int) -> Layout:
-        """The core widens as rows approach the whole, of which the answer lies ``lean`` standard deviations out."""
-        arithmetic, sd = self.arithmetic(1), 2.0 ** (0.5 * octave)
+        """The core widens as rows approach the whole, whose answers lie out by ``lean``."""
+        sd = 2.0 ** (0.5 * octave)
         part = min(sd / self.parts.total_sd, 1.0)
-        lean = 0.5 * abs(self.lean) * part
-        half = max(math.ceil((2.0 + 2.0 * part + lean) * sd / math.ldexp(self.unit, shift)), 8)
-        center = round(math.copysign(lean, self.lean) * sd / self.unit)
-        return layout(center, half, lo, hi, shift, arithmetic.most)
+        left, right = self.lean
+        half = max(math.ceil((3.0 + (1.0 + 0.5 * (left + right)) * part) * sd / math.ldexp(self.unit, shift)), 8)
+        center = round(0.5 * (right - left) * part * sd / self.unit)
+        return layout(center, half, lo, hi, shift)
 
-    def singles(self, octave: int, *, refined: bool) -> Iterator[Batch]:
+    def singles(self, octave: int) -> Iterator[Batch]:
         """The parts of an octave, in batches of like windows."""
         parts = self.parts
-        shift = self.shift(octave, self.ask.spacing * (1.0 if refined else COARSE))
+        shift = self.shift(octave, COARSE * self.ask.spacing)
         step = math.ldexp(self.unit, shift)
         members = np.flatnonzero(parts.octave == octave)
         members = members[np.argsort(parts.hi[members] - parts.lo[members], kind="stable")]
@@ -335,7 +350,7 @@ class Plan:
 
     def groups(self, octave: int, sums: list[Batch], *, singles: bool) -> Iterator[Batch]:
         """All rows of an octave in batches of at most ``ROWS``."""
-        for batch in self.singles(octave, refined=bool(sums)) if singles else ():
+        for batch in self.singles(octave) if singles else ():
             if batch.rows == ROWS:
                 yield batch
             else:
@@ -354,7 +369,7 @@ class Plan:
         if len(batches) == 1:
             return batches[0]
         lo, hi = min(batch.ends[0] for batch in batches), max(batch.ends[1] for batch in batches)
-        shift = max(min(batch.finest for batch in batches), self.shift(octave, self.ask.spacing))
+        shift = max(min(batch.finest for batch in batches), self.shift(octave, FINE * self.ask.spacing))
         slots = self.slots(octave, shift, lo, hi)
         moved = [self.arithmetic(batch.rows).moved(batch, slots) for batch in batches]
         blocks = []
@@ -376,8 +391,8 @@ class Plan:
             pieces, bare = arithmetic.plus(batch.take(one), batch.take(two), copies)
             lo = min(piece.start << piece.shift for piece in pieces)
             hi = max((piece.stop - 1) << piece.shift for piece in pieces)
-            shift = max(batch.finest, self.shift(octave + 1, self.ask.spacing))
-            blocks = deposit(pieces, self.slots(octave + 1, shift, lo, hi), arithmetic.channels)
+            shift = max(batch.finest, self.shift(octave + 1, FINE * self.ask.spacing))
+            blocks = arithmetic.clean(deposit(pieces, self.slots(octave + 1, shift, lo, hi), arithmetic.channels))
             yield arithmetic.cut(replace(bare, blocks=blocks), budget, bare.terms / float(self.parts.rounds.sum()))
         if odd.size % 2:
             yield replace(batch.take(odd[-1:]), copies=np.ones(1, np.int64))
@@ -388,7 +403,7 @@ class Plan:
         return self.arithmetic(1).finish(State(batch.blocks, int(batch.terms[0]), offset, 1.0, *rest))
 
 
-def sum_of_many(parts: Parts, ask: Ask, gauge: str, lean: float, budget: Budget) -> Pair:
+def sum_of_many(parts: Parts, ask: Ask, gauge: str, lean: tuple[float, float], budget: Budget) -> Pair:
     """The composition of all parts: the narrowest octave first."""
     lowest = int(parts.octave.min())
     plan = Plan(parts, ask, gauge, COARSE * ask.spacing * min(2.0 ** (0.5 * lowest), 10.0), lean)

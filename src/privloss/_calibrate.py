@@ -1,6 +1,7 @@
 """Calibration: the argument at which a family of schemes just meets a target, with a proof on either side.
 
-The search runs in the logarithm of the argument. A point *meets* the target when an upper bound is at or below it, and
+The search runs in the logarithm of the argument. A point *meets* the target when an upper bound is at or below it,
+and
 *misses* it when a lower bound is above it; a point that is neither is asked again, more sharply.
 """
 
@@ -67,7 +68,8 @@ class Search:
         if epsilon:
             self.target, self.by_delta = epsilon, False
         else:
-            self.target, self.by_delta = float(delta if advantage is None else advantage), True  # type: ignore[arg-type]
+            # type: ignore[arg-type]
+            self.target, self.by_delta = float(delta if advantage is None else advantage), True
         self.points, self.eta, self.asked = 0, 0.0, 0
         self.meets: Probe | None = None
         self.misses: Probe | None = None
@@ -195,7 +197,8 @@ def _run(search: Search, *, given: bool) -> str:
 
 
 def _next(search: Search, a: Probe, b: Probe) -> float:
-    """A little on the far side of where the line through both crosses the target, so that each try moves one end close."""
+    """A little on the far side of where the line through both crosses the target, so that each try moves one end
+    close."""
     x, y = math.log(a.at), math.log(b.at)
     f, g = a.middle(search.target), b.middle(search.target)
     guess = 0.5 * (x + y)
@@ -243,7 +246,7 @@ def _straddle(search: Search, rtol: float, given: bool) -> bool:
         )
     if search.misses is not None:
         return True
-    search.meets = _least_private(search, rtol, [at for at in (min(tried), max(tried))])
+    search.meets = _least_private(search, rtol, [min(tried), max(tried)])
     return False
 
 

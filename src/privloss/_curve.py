@@ -4,7 +4,8 @@ For the remove direction of an upper pair (masses off by at most a factor 1 +- e
 
     delta(eps) <= (1 + eta_q) [ sum p (1 - e^(eps - eta_x - loss))_+ + p_only ] + floor
 
-and with all signs reversed for a lower pair. The add direction is the remove direction of the dual. ``floor`` pays for what
+and with all signs reversed for a lower pair. The add direction is the remove direction of the dual. ``floor`` pays
+for what
 underflowed on the way.
 """
 
@@ -111,7 +112,8 @@ class Curve:
         """A bound on the smallest false negative rate at a false positive rate: from below for an upper pair.
 
         fnr = 1 - min over k >= 0 of [delta(k) + k fpr], with the certified delta, whose allowances scale fpr and the
-        minimum. By the sum over what is accepted, not by 1 minus what is rejected, so small rates keep their accuracy.
+        minimum. By the sum over what is accepted, not by 1 minus what is rejected, so small rates keep their
+        accuracy.
         """
         seen, sign = self.seen, self.sign
         if fpr >= 1.0:

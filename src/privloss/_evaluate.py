@@ -1,6 +1,7 @@
 """One evaluator: what each operation does to a law. Every function returns a law for one side of the bound.
 
-An operation is monotone in the order of design: applied to a law that dominates (is dominated), it gives one that dominates
+An operation is monotone in the order of design: applied to a law that dominates (is dominated), it gives one that
+dominates
 (is dominated). So rounding may happen anywhere, at any depth; each node is told the budget it may spend (``Ask``).
 """
 
@@ -8,14 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privloss._arithmetic import LossSum, RatioSum, State
 from privloss._ask import Ask
-from privloss._batch import look, sum_of_many
-from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U, from_outcomes
+from privloss._batch import Parts, look, sum_of_many
+from privloss._laws.rows import KINDS, SubsampledRows
+from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U, from_outcomes
 from privloss._power import Budget, Place, Shape, join, power, slots_for
 
 if TYPE_CHECKING:
@@ -34,7 +37,8 @@ def allocate_law(of: Scheme, steps: int, ask: Ask) -> Law:
 
 
 def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, ...] | None, ask: Ask) -> Law:
-    """One step of all is chosen, in part j with probability ``weights[j]``, uniform inside: the weighted mean of ratios."""
+    """One step of all is chosen, in part j with probability ``weights[j]``, uniform inside: the weighted mean of
+    ratios."""
     total = sum(steps for _, steps in parts)
     shares = [steps / total for _, steps in parts] if weights is None else list(weights)
     below = replace(ask, nested=True, focus=ask.focus / total if ask.direction == "add" else ask.focus)
@@ -79,7 +83,8 @@ def _too_wide(law: Law, ask: Ask) -> bool:
 def _without_sums(law: Law, steps: int, ask: Ask) -> Law:
     """Bounds of an allocation whose ratios no double can hold together.
 
-    Who is told which step was chosen sees the law of one step: an upper bound. Who sees one step only, sees the law of one
+    Who is told which step was chosen sees the law of one step: an upper bound. Who sees one step only, sees the
+    law of one
     step subsampled at 1/steps: a lower bound.
     """
     if ask.side == "upper":
@@ -89,12 +94,12 @@ def _without_sums(law: Law, steps: int, ask: Ask) -> Law:
 
 def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     """Composition: losses add."""
+    if len(parts) >= MANY:
+        return _many(parts, ask)
     total = sum(rounds for _, rounds in parts)
     below = ask.per_round(total)
     laws = [of.law(below) for of, _ in parts]
     gauge = "p" if ask.direction == "remove" else "q"
-    if len(parts) >= MANY:
-        return _compose_many(laws, [rounds for _, rounds in parts], ask, gauge)
     shapes = [_loss_shape(law, rounds, ask, gauge, len(parts)) for law, (_, rounds) in zip(laws, parts, strict=True)]
     lattice = _lattice_of(laws[0].atoms) if len(parts) == 1 else None
     if lattice:
@@ -102,7 +107,7 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     else:
         origins = [law.low if math.isfinite(law.low) else 0.0 for law in laws]
         units = [ask.spacing * min(shape.at(1)[1], 10.0) for shape in shapes]
-        unit = min((u for u in units if u > 0), default=1.0)
+        unit = max(min((u for u in units if u > 0), default=1.0), 64 * U * max(map(abs, origins)), 1e-290)
     budget = _loss_budget(ask, gauge)
     exact = EXACT_CORE if lattice else 0
     done = []
@@ -129,11 +134,39 @@ def _loss_budget(ask: Ask, gauge: str) -> Budget:
     return Budget((ask.tail, math.inf), (ask.tail, math.inf))
 
 
-def _compose_many(laws: list[Law], rounds: list[int], ask: Ask, gauge: str) -> Law:
+def _many(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     """Composition of many different parts, in batches."""
-    parts = look(laws, rounds, gauge, ask.tail / sum(rounds))
-    lean = 0.0 if ask.nested else math.copysign(min(math.sqrt(-2 * ask.focus), 40.0), 1 if gauge == "p" else -1)
-    return sum_of_many(parts, ask, gauge, lean, _loss_budget(ask, gauge))
+    lowest = sum(rounds * of.support(ask.side)[0] for of, rounds in parts)
+    # What underflows under P is below 1e-305 under Q when no loss is below -40, which answers allow for. Points may
+    # lie beyond the lowest loss by as much again.
+    both = both_ways(parts, replace(ask, direction="remove", nested=True)) if lowest > -20.0 else None
+    if both is not None:
+        return both
+    gauge = "p" if ask.direction == "remove" else "q"
+    lean = (0.0, _lean(ask)) if gauge == "p" else (_lean(ask), 0.0)
+    return sum_of_many(_look(parts, ask, gauge), ask, gauge, lean, _loss_budget(ask, gauge))
+
+
+@lru_cache(maxsize=2)  # an upper and a lower pair
+def both_ways(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law | None:
+    """The same for both directions at once, where both see the whole at about the same place and no part differs."""
+    seen = _look(parts, ask, "pq")
+    if seen.apart > 4 or any(type(law) is Pair and of._parts() for law, (of, _) in zip(seen.laws, parts, strict=True)):
+        return None
+    return sum_of_many(seen, ask, "p", (_lean(ask), _lean(ask)), _loss_budget(ask, "p"))
+
+
+def _look(parts: tuple[tuple[Scheme, int], ...], ask: Ask, gauge: str) -> Parts:
+    below = ask.per_round(sum(rounds for _, rounds in parts))
+    laws = []
+    for of, _ in parts:
+        ask.check_time()
+        laws.append(of.law(below))
+    return look(laws, [rounds for _, rounds in parts], gauge, below.tail)
+
+
+def _lean(ask: Ask) -> float:
+    return min(math.sqrt(-2 * ask.focus), 40.0)
 
 
 def subsample_law(of: Scheme, rate: float, ask: Ask) -> Law:
@@ -161,7 +194,7 @@ def as_pair(law: Law, ask: Ask) -> Pair:
     shape = _shape_of(loss, law.cells(0.5 * (loss[:-1] + loss[1:])), 1, ask, gauge)
     origin = law.low if math.isfinite(law.low) else 0.0
     widest = max(3.0, 1e-3 * max(abs(lo), abs(hi)))  # an answer moves by a spacing at most
-    unit = ask.spacing * min(shape.at(1)[1], widest) or 1.0
+    unit = max(ask.spacing * min(shape.at(1)[1], widest) or 1.0, 64 * U * max(abs(lo), abs(hi)), 1e-290)
     arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
     bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
     place = shape.place(1, 1, origin, 0)
@@ -295,28 +328,36 @@ class Subsampled(Law):
         inside[0] = max(inside[0], self.of.window(left, min(right / self.rate, 0.5))[0])
         return self._push(np.linspace(inside[0], max(inside[1], inside[0] + 1e-9), count))
 
-    def _split(self, loss: FloatArray) -> tuple[int, FloatArray]:
-        """How many losses cannot be reached, and the others pulled back (strictly increasing)."""
+    def _split(self, loss: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The losses pulled back, strictly increasing, and which ones they are: the rest cannot be reached or told apart."""
         pulled = self._pull(loss)
-        reach = (loss > self.low) & np.isfinite(pulled)
-        first = int(np.argmax(reach)) if reach.any() else loss.size
-        return first, np.maximum.accumulate(pulled[first:])
+        usable = np.flatnonzero((loss > self.low) & np.isfinite(pulled))
+        if not usable.size:
+            return pulled[:0], usable
+        inside, which = np.unique(np.maximum.accumulate(pulled[usable]), return_index=True)
+        return inside, usable[which]
 
     def hats(self, points: FloatArray) -> Masses:
-        first, inside = self._split(points)
+        inside, which = self._split(points)
+        q, p = np.zeros(points.size), np.zeros(points.size)
+        if not inside.size:  # everything is above the last point
+            q[-1], p[-1] = 1.0, math.exp(points[-1])
+            return Masses(q, p, 0.0, 1.0)
         got = self.of.hats(inside)
-        rest = np.zeros(first)
-        q = np.concatenate((rest, got.q))
-        p = np.concatenate((rest, self.rate * got.p + (1 - self.rate) * got.q))
+        q[which], p[which] = got.q, self.rate * got.p + (1 - self.rate) * got.q
         extra = self._bottom(got.q_only).hats(points)
         return Masses(q + extra.q, p + extra.p, extra.q_only, self.rate * got.p_only + extra.p_only)
 
     def cells(self, cuts: FloatArray) -> Masses:
-        first, inside = self._split(cuts)
-        got = self.of.cells(inside)
-        rest = np.zeros(first)
-        q = np.concatenate((rest, got.q))
-        p = np.concatenate((rest, self.rate * got.p + (1 - self.rate) * got.q))
+        inside, which = self._split(cuts)
+        q, p = np.zeros(cuts.size + 1), np.zeros(cuts.size + 1)
+        if inside.size:
+            got = self.of.cells(inside)
+            cell = np.concatenate((which, [which[-1] + 1]))  # the cell to the left of each cut, and the one after the last
+            q[cell], p[cell] = got.q, self.rate * got.p + (1 - self.rate) * got.q
+        else:
+            got = self.of.cells(np.zeros(1))
+            q[-1], p[-1] = got.q.sum(), (self.rate * got.p + (1 - self.rate) * got.q).sum()
         extra = self._bottom(got.q_only).cells(cuts)
         return Masses(q + extra.q, p + extra.p, 0.0, self.rate * got.p_only)
 
@@ -325,6 +366,9 @@ class Subsampled(Law):
         keep = 1 if q_only > 0 else 0
         q = np.array([q_only][:keep])
         return Pair(np.array([self.low][:keep]), q, (1 - self.rate) * q, 0.0, 0.0, "upper")
+
+
+KINDS[Subsampled] = SubsampledRows
 
 
 @dataclass(frozen=True)

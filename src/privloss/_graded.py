@@ -1,17 +1,24 @@
 """Measures on a graded lattice, and their convolution.
 
-A graded lattice is uniform in blocks. The block of ``shift`` k has its points at the whole multiples of 2^k units, and the
-shifts grow away from a core, so a law with a narrow body and a long tail costs a few hundred points for each factor of two
-of its range. All points of all blocks lie on one arithmetic lattice: sums of points are points again, exactly, whatever
-the blocks, and a point may only have to move when it lands where the lattice is coarser. An odd point then goes half to the
-left and half to the right (the shares are those of a spread, on the upper side, or of a split and merge, on the lower).
+A graded lattice is uniform in blocks. The block of ``shift`` k has its points at the whole multiples of 2^k units,
+and the
+shifts grow away from a core, so a law with a narrow body and a long tail costs a few hundred points for each
+factor of two
+of its range. All points of all blocks lie on one arithmetic lattice: sums of points are points again, exactly,
+whatever
+the blocks, and a point may only have to move when it lands where the lattice is coarser. An odd point then goes
+half to the
+left and half to the right (the shares are those of a spread, on the upper side, or of a split and merge, on the
+lower).
 
-Convolution goes through the shifts from fine to coarse. At each, what is finer has been brought to the same spacing, so
+Convolution goes through the shifts from fine to coarse. At each, what is finer has been brought to the same
+spacing, so
 one plain convolution of positive numbers serves all pairs whose coarser member is there:
 
     own_k * (own_k + fine_k) + fine_k * own_k
 
-Everything is a sum of non-negative terms: each mass keeps its *relative* accuracy, in both tails, to the smallest double.
+Everything is a sum of non-negative terms: each mass keeps its *relative* accuracy, in both tails, to the smallest
+double.
 """
 
 from __future__ import annotations
@@ -55,7 +62,8 @@ class Channels:
     """How the channels of a piece move to the next coarser shift.
 
     ``shares(shift)`` are the factors, one row a channel, for an odd point of that shift going left and right;
-    ``scaled`` says that the first channel is stored times 2^shift (which keeps q from underflowing in the right tail).
+    ``scaled`` says that the first channel is stored times 2^shift (which keeps q from underflowing in the right
+    tail).
     """
 
     rows: int
@@ -63,48 +71,34 @@ class Channels:
     shares: Shares
 
 
-def layout(center: int, half: int, lo: int, hi: int, shift: int, most: int | None = None) -> Layout:
+def layout(center: int, half: int, lo: int, hi: int, shift: int) -> Layout:
     """Blocks that cover the positions lo..hi: a core of ``half`` points on either side of ``center``, at ``shift``,
-    and beyond it blocks whose spacing grows with the distance from the center, up to shift ``most``.
+    and beyond it blocks whose spacing grows in proportion to the distance from the center.
 
     A boundary is a multiple of the coarser of its two spacings.
     """
     unit = 1 << shift
-    largest = unit if most is None else max(1 << most, unit)
     middle = (center // unit) * unit
     lo, hi = min(lo, hi), max(lo, hi)
     octaves = (max(hi - middle, middle - lo) // (half * unit)).bit_length()
     jump = 2 if octaves <= 32 else 4 if octaves <= 96 else 8  # ranges beyond the largest double are afforded too
-
-    def steps() -> Iterator[tuple[int, int]]:
-        """Spacing of the next block, and the distance from the center to which it goes (None: to the end)."""
-        step, width = unit, half * unit
-        while most is None or step * jump <= largest:
-            step, width = step * jump, width * jump
-            yield step, width
-        while True:
-            yield step, 0
-
     left: Layout = []
     right: Layout = []
     core_start = start = _floor(middle - half * unit, jump * unit)
     core_stop = stop = _ceil(middle + half * unit, jump * unit)
-    for step, width in steps():
-        if start <= lo:
-            break
-        edge = _floor(lo, jump * step)
-        edge = max(_floor(middle - width, jump * step), edge) if width else edge
+    width, step = half * unit, unit
+    while start > lo:
+        step, width = jump * step, jump * width
+        edge = max(_floor(middle - width, jump * step), _floor(lo, jump * step))
         left.append(Slot(step.bit_length() - 1, edge // step, start // step))
         start = edge
-    before = unit
-    for step, width in steps():
-        if stop - before >= hi:  # the last point, not only the last cell, must be beyond hi
-            break
+    width, step = half * unit, unit
+    while stop - step < hi:  # the last point, not only the last cell, must be beyond hi
+        step, width = jump * step, jump * width
         least = _ceil(stop + 1, jump * step)
-        edge = max(_ceil(hi + step, jump * step), least)
-        edge = max(min(_ceil(middle + width, jump * step), edge), least) if width else edge
+        edge = max(min(_ceil(middle + width, jump * step), _ceil(hi + step, jump * step)), least)
         right.append(Slot(step.bit_length() - 1, stop // step, edge // step))
-        stop, before = edge, step
+        stop = edge
     if not left:
         core_start = max(core_start, _floor(lo, jump * unit)) if lo < core_stop else core_stop - jump * unit
     if not right:

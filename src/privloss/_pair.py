@@ -8,7 +8,8 @@ Legend: ``x = p/q`` is the likelihood ratio of an outcome and ``loss = log x``; 
 
 Two roundings move outcomes, each with its side (docs/method.md has the proofs):
 
-* ``hats`` (spread, up): an outcome between two points is replaced by two, exactly at the points, with the same total q
+* ``hats`` (spread, up): an outcome between two points is replaced by two, exactly at the points, with the same
+  total q
   and the same total p. Merging them gives the original back, so the result dominates it.
 * ``cells`` (merge, down): the outcomes of a cell are replaced by one with the sum of their q and the sum of their p.
   That is a post-processing, so the original dominates the result.
@@ -144,20 +145,24 @@ class Pair(Law):
             left = -np.expm1(self.loss - b) / width
         q_right = right * np.exp(self.loss - b)
         p_left = left * np.exp(a - self.loss)
-        q = np.bincount(spot, self.q * left, n + 2) + np.bincount(spot + 1, self.q * q_right, n + 2)
-        p = np.bincount(spot, self.p * p_left, n + 2) + np.bincount(spot + 1, self.p * right, n + 2)
+        q = _binned(spot, self.q * left, n + 2) + _binned(spot + 1, self.q * q_right, n + 2)
+        p = _binned(spot, self.p * p_left, n + 2) + _binned(spot + 1, self.p * right, n + 2)
         return Masses(q[1:-1], p[1:-1], self.q_only + float(q[0]), self.p_only + float(p[-1]))
 
     def cells(self, cuts: FloatArray) -> Masses:
         spot = np.searchsorted(cuts, self.loss, side="left")
         count = cuts.size + 1
-        return Masses(np.bincount(spot, self.q, count), np.bincount(spot, self.p, count), self.q_only, self.p_only)
+        return Masses(_binned(spot, self.q, count), _binned(spot, self.p, count), self.q_only, self.p_only)
 
     def swapped(self) -> Pair:
         """The dual: P and Q exchanged."""
         return replace(
             self, loss=-self.loss[::-1], q=self.p[::-1], p=self.q[::-1], q_only=self.p_only, p_only=self.q_only
         )
+
+
+def _binned(spot: IntArray, weights: FloatArray, count: int) -> FloatArray:
+    return np.asarray(np.bincount(spot, weights, count), np.float64)
 
 
 def from_outcomes(

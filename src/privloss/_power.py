@@ -33,8 +33,10 @@ class Place(NamedTuple):
 class Shape:
     """What a lattice needs to know of one term: sample values and weights of the law that sums are seen under.
 
-    With ``tilt`` (the answer lies where all terms are small) the law is tilted towards small values until the sum of all terms has
-    the probability in question. Without it (one large term may make the answer) the body alone is measured: values that fewer than one sum
+    With ``tilt`` (the answer lies where all terms are small) the law is tilted towards small values until the sum
+    of all terms has
+    the probability in question. Without it (one large term may make the answer) the body alone is measured: values
+    that fewer than one sum
     in a hundred contains are left to the graded tail.
     """
 
@@ -60,7 +62,8 @@ class Shape:
         if body.any():
             body_mean, inner = _moments(self.values[body], self.weights[body])
             sd = inner if inner > 0 else sd
-            if self.whole > 0:  # what the body lacks of the mean is as far as the answer is, which is never below the mean
+            # what the body lacks of the mean is as far as the answer is, which is never below the mean
+            if self.whole > 0:
                 sd = max(sd, 0.25 * math.sqrt(count) * (self.whole - body_mean))
         return count * mean, math.sqrt(count) * sd
 
@@ -78,9 +81,10 @@ def _moments(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
 
 
 def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) -> FloatArray:
-    """Weights times e^(-slope * value), the slope such that the sum of ``count`` is there with log-probability ``focus``."""
+    """Weights times e^(-slope * value), the slope such that the sum of ``count`` is there with log-probability
+    ``focus``."""
     weights = weights / weights.sum()
-    mean, sd = _moments(values, weights)
+    sd = _moments(values, weights)[1]
     start = values - values.min()
     if start.max() <= 0.0 or sd <= 0.0:
         return weights
@@ -101,7 +105,7 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
     while count * lean(hi)[0] < -focus and hi < min(top, limit):
         lo, hi, factor = hi, min(hi * factor, limit), min(factor * factor, 1e16)
     for _ in range(30):
-        middle = math.sqrt(lo * hi) if lo else 0.5 * hi
+        middle = math.sqrt(lo) * math.sqrt(hi) if lo else 0.5 * hi
         if count * lean(middle)[0] < -focus:
             lo = middle
         else:
@@ -111,14 +115,14 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
 
 def slots_for(arithmetic: Arithmetic, place: Place, ask: Ask, lo: int, hi: int) -> Layout:
     """The layout that covers positions lo..hi."""
-    unit, most = arithmetic.unit, arithmetic.most
+    unit = arithmetic.unit
     room = ask.spacing * place.sd / unit
     shift = max(0, math.floor(math.log2(room))) if room > 0 else 0
-    shift = shift if most is None else min(shift, most)
     spread = place.sd / math.ldexp(unit, shift)
-    half = min(max(math.ceil((4.0 + 0.5 * place.lean) * spread), 8, 0 if shift else place.exact), MOST_POINTS)
+    least = math.ceil(3.0 / ask.spacing)  # so that the tail has this relative resolution whatever the body
+    half = min(max(math.ceil((4.0 + 0.5 * place.lean) * spread), least, 0 if shift else place.exact), MOST_POINTS)
     center = round((place.mean + 0.5 * place.lean * place.sd) / unit)
-    return layout(center, half, lo, hi, shift, most)
+    return layout(center, half, lo, hi, shift)
 
 
 @dataclass(frozen=True)
@@ -138,13 +142,14 @@ def settle(arithmetic: Arithmetic, pieces: list[Piece], bare: State, place: Plac
     lo = min(piece.start << piece.shift for piece in pieces)
     hi = max((piece.stop - 1) << piece.shift for piece in pieces)
     slots = slots_for(arithmetic, place, ask, lo, hi)
-    return replace(bare, blocks=deposit(pieces, slots, arithmetic.channels))
+    return replace(bare, blocks=arithmetic.clean(deposit(pieces, slots, arithmetic.channels)))
 
 
 def power(
     arithmetic: Arithmetic, one: State, total: int, shape: Shape, budget: Budget, ask: Ask, *, thin: bool, exact: int
 ) -> State:
-    """The sum of ``total`` independent copies, from the top bit of ``total`` down: double, and add one where the bit is set.
+    """The sum of ``total`` independent copies, from the top bit of ``total`` down: double, and add one where the
+    bit is set.
 
     ``thin`` says that mass cut at m of n terms counts n/m times (composition) and not once (ratios).
     """
@@ -175,7 +180,8 @@ def join(arithmetic: Arithmetic, parts: list[tuple[State, Place]], budget: Budge
         _, n, a, one = heapq.heappop(heap)
         _, _, b, two = heapq.heappop(heap)
         sd = math.hypot(one.sd, two.sd)
-        place = Place(one.mean + two.mean, sd, math.hypot(one.lean * one.sd, two.lean * two.sd) / (sd or 1.0), one.exact)
+        lean = math.hypot(one.lean * one.sd, two.lean * two.sd) / (sd or 1.0)
+        place = Place(one.mean + two.mean, sd, lean, one.exact)
         pieces, bare = arithmetic.add(a, b)
         part = budget.part(share)
         state = arithmetic.trim(settle(arithmetic, pieces, bare, place, ask), part.left, part.right)

@@ -9,7 +9,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from privloss import _check
 from privloss._ask import Ask, Direction, OutOfTime, Side
 from privloss._bracket import MET, POINTS, ROUNDING, TAIL, TIME, Bracket, Work
 from privloss._curve import Curve
-from privloss._evaluate import as_pair
+from privloss._evaluate import as_pair, both_ways
 from privloss._pair import FloatArray, Pair
 from privloss._rewrite import simplify
 from privloss._scheme import walk
@@ -83,7 +83,7 @@ CACHED_POINTS = 2_000_000
 
 def evaluate(plain: Scheme, ask: Ask) -> Pair:
     """The pair of a simplified scheme."""
-    key = (plain, replace(ask, deadline=math.inf))
+    key = (plain, ask)
     if key in _cache:
         _cache.move_to_end(key)
         return _cache[key]
@@ -95,8 +95,9 @@ def evaluate(plain: Scheme, ask: Ask) -> Pair:
 
 
 def forget() -> None:
-    """Empty the cache, for benchmarks."""
+    """Empty the caches, for benchmarks."""
     _cache.clear()
+    both_ways.cache_clear()
 
 
 def curve(plain: Scheme, look: Look, side: Side, direction: Direction) -> Curve:
@@ -147,6 +148,8 @@ def solve(
     plain = simplify(scheme)
     rtol, atol = tolerance
     spacing = min(max(FIRST, FIRST * math.sqrt(rtol / 1e-3)), 0.15) / math.sqrt(max(_doublings(plain) / 10, 1.0))
+    if seconds is not None:  # thousands of different parts take a while: a first look that fits comes before a fine one
+        spacing *= min(max(2e-3 * len(plain._parts()) / seconds, 1.0), 4.0)
     mass, best, reason = question.start, (question.least, question.most), MET
     tries, stuck, worst, points, eta, last = 0, -1, math.inf, 0, 0.0, 0.0
     for tries in range(ROUNDS):
@@ -301,9 +304,9 @@ def _known(lower: FloatArray, upper: FloatArray, shape: tuple[int, ...], exact: 
 
 def largest_loss(scheme: Scheme, direction: Either) -> tuple[float, float]:
     """The smallest epsilon with delta 0, widened by rounding: the largest loss that the scheme can show."""
-    ends = []
+    ends, plain = [], simplify(scheme)
     for side in ("lower", "upper"):
-        low, high = simplify(scheme).support(side)
+        low, high = plain.support(side)
         ends.append(max({"remove": high, "add": -low, "both": max(high, -low)}[direction], 0.0))
     return ends[0] * (1 - 1e-12), ends[1] * (1 + 1e-12)
 

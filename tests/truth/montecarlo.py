@@ -181,9 +181,7 @@ def _normal(y: Array) -> Array:
     return np.where(y[1:] <= 0, np.diff(below), -np.diff(above))
 
 
-def extrapolated(
-    sigma: float, steps: int, epsilons: Array, direction: str, *, points: int, **settings: float
-) -> Array:
+def extrapolated(sigma: float, steps: int, epsilons: Array, direction: str, *, points: int, **settings: float) -> Array:
     """The limit of `transform` as the grid is refined, from the grid asked for and one twice as coarse."""
     fine = transform(sigma, steps, epsilons, direction, points=points, **settings)
     coarse = transform(sigma, steps, epsilons, direction, points=points // 2, **settings)

@@ -46,14 +46,10 @@ class Rows(Protocol):
     def cells(self, cuts: FloatArray) -> MassRows:
         """Merge between the cuts of each row."""
 
-    def grid(self, tail: FloatArray) -> FloatArray:
-        """Losses that show the shapes."""
-        lo, hi = self.window(tail, tail)
-        return np.linspace(lo, np.maximum(hi, lo + 1e-12 * (1 + np.abs(lo))), SAMPLES, axis=1)
-
     def sample(self, tail: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(losses, q, p) that show the shapes."""
-        loss = self.grid(tail)
+        """(losses, q, p) that show the shapes, roughly."""
+        lo, hi = self.window(tail, tail)
+        loss = np.linspace(lo, np.maximum(hi, lo + 1e-12 * (1 + np.abs(lo))), SAMPLES, axis=1)
         got = self.cells(0.5 * (loss[:, :-1] + loss[:, 1:]))
         return loss, got.q, got.p
 
@@ -69,15 +65,9 @@ def together(laws: Sequence[Law]) -> Rows:
 
 
 def _kind(law: Law) -> Callable[[Sequence[Any]], Rows]:
-    from privloss._evaluate import Subsampled
-
-    if isinstance(law, GaussianLaw) and law.a < STEEPEST:
-        return GaussianRows
-    if isinstance(law, LaplaceLaw):
-        return LaplaceRows
-    if isinstance(law, Pair):
-        return listed
-    return SubsampledRows if isinstance(law, Subsampled) else Alone
+    if isinstance(law, GaussianLaw) and law.a >= STEEPEST:
+        return Alone
+    return KINDS.get(type(law), Alone)
 
 
 class GaussianRows(Rows):
@@ -90,6 +80,12 @@ class GaussianRows(Rows):
     def window(self, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         a = self.a[:, 0]
         return -a * _tail_place(left) - 0.5 * a * a, a * _tail_place(right) + 0.5 * a * a
+
+    def sample(self, tail: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        place, a = _tail_place(tail), self.a[:, 0]
+        z = np.linspace(-place, a + place, SAMPLES, axis=1)
+        step = z[:, 1:2] - z[:, :1]
+        return self.a * (z - 0.5 * self.a), step * np.exp(-0.5 * z**2), step * np.exp(-0.5 * (z - self.a) ** 2)
 
     def hats(self, points: FloatArray) -> MassRows:
         place, h = placed(self.a, self._rest, points), np.diff(points)
@@ -328,8 +324,11 @@ class Listed(Rows):
     alone: Sequence[Pair] = ()
 
     def window(self, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-        lo, hi = zip(*(x.window(*tails) for x, *tails in zip(self.alone, left, right, strict=True)), strict=True)
-        return np.array(lo), np.array(hi)
+        ends = [
+            pair.window(a, b) if pair.loss.size > SAMPLES or not pair.loss.size else (pair.loss[0], pair.loss[-1])
+            for pair, a, b in zip(self.alone, left.tolist(), right.tolist(), strict=True)
+        ]
+        return np.array([lo for lo, _ in ends]), np.array([hi for _, hi in ends])
 
     def _spots(self, points: FloatArray, side: Any) -> IntArray:
         """How many points of its row lie at or below (below, from the left) each outcome."""
@@ -362,14 +361,18 @@ class Listed(Rows):
     def sample(self, tail: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The outcomes themselves, or about as many groups of them as samples."""
         picked = [_grouped(pair) for pair in self.alone]
-        longest = max(loss.size for loss, _, _ in picked)
-        loss, q, p = (np.array([_padded(row[k], longest, k) for row in picked]) for k in range(3))
-        return loss, q, p
+        sizes = [loss.size for loss, _, _ in picked]
+        row, at = _expanded(np.array(sizes, np.float64))
+        shape = len(picked), max(sizes)
+        loss, q, p = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
+        for whole, parts in zip((loss, q, p), zip(*picked, strict=True), strict=True):
+            whole[row, at.astype(np.int64)] = np.concatenate(parts)
+        return np.maximum.accumulate(loss, axis=1), q, p
 
 
 def _grouped(pair: Pair) -> tuple[FloatArray, FloatArray, FloatArray]:
-    if not pair.loss.size:
-        return np.zeros(1), np.zeros(1), np.zeros(1)
+    if pair.loss.size <= SAMPLES:
+        return (pair.loss, pair.q, pair.p) if pair.loss.size else (np.zeros(1), np.zeros(1), np.zeros(1))
     starts = np.arange(0, pair.loss.size, math.ceil(pair.loss.size / SAMPLES))
     return pair.loss[starts], np.add.reduceat(pair.q, starts), np.add.reduceat(pair.p, starts)
 
@@ -417,8 +420,9 @@ class SubsampledRows(Rows):
         ends = self._push(np.stack((lo, hi), axis=1))
         return ends[:, 0], ends[:, 1]
 
-    def grid(self, tail: FloatArray) -> FloatArray:
-        return self._push(self.of.grid(np.minimum(tail / self.rate[:, 0], 0.5)))
+    def sample(self, tail: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        loss, q, p = self.of.sample(np.minimum(tail / self.rate[:, 0], 0.5))
+        return self._push(loss), q, self.rate * p + (1 - self.rate) * q
 
     def hats(self, points: FloatArray) -> MassRows:
         inside, missed = self._pull(points)
@@ -499,3 +503,11 @@ def _padded(values: FloatArray, count: int, kind: int) -> FloatArray:
     """Up to ``count`` samples: losses (kind 0) repeat their last, masses are 0."""
     missing = [(0, 0)] * (values.ndim - 1) + [(0, count - values.shape[-1])]
     return np.pad(values, missing, "edge") if kind == 0 else np.pad(values, missing)
+
+
+# How laws of a type are served together; those of other types are served one by one.
+KINDS: dict[type, Callable[[Sequence[Any]], Rows]] = {
+    GaussianLaw: GaussianRows,
+    LaplaceLaw: LaplaceRows,
+    Pair: listed,
+}
