@@ -320,10 +320,18 @@ class Plan:
     def shift(self, octave: int, spacing: float) -> int:
         return max(math.floor(math.log2(spacing / self.unit) + 0.5 * octave + 1e-9), 0)
 
+    def spacing(self, octave: int) -> float:
+        """Of sums, in standard deviations: as asked for the whole, and finer for the many that go before it."""
+        return self.ask.spacing * (FINE + (1.0 - FINE) * self.part(octave))
+
+    def part(self, octave: int) -> float:
+        """The standard deviation of a row over that of the whole."""
+        return min(2.0 ** (0.5 * octave) / self.parts.total_sd, 1.0)
+
     def slots(self, octave: int, shift: int, lo: int, hi: int) -> Layout:
         """The core widens as rows approach the whole, whose answers lie out by ``lean``."""
         sd = 2.0 ** (0.5 * octave)
-        part = min(sd / self.parts.total_sd, 1.0)
+        part = self.part(octave)
         left, right = self.lean
         half = max(math.ceil((3.0 + (1.0 + 0.5 * (left + right)) * part) * sd / math.ldexp(self.unit, shift)), 8)
         center = round(0.5 * (right - left) * part * sd / self.unit)
@@ -369,7 +377,7 @@ class Plan:
         if len(batches) == 1:
             return batches[0]
         lo, hi = min(batch.ends[0] for batch in batches), max(batch.ends[1] for batch in batches)
-        shift = max(min(batch.finest for batch in batches), self.shift(octave, FINE * self.ask.spacing))
+        shift = max(min(batch.finest for batch in batches), self.shift(octave, self.spacing(octave)))
         slots = self.slots(octave, shift, lo, hi)
         moved = [self.arithmetic(batch.rows).moved(batch, slots) for batch in batches]
         blocks = []
@@ -391,7 +399,7 @@ class Plan:
             pieces, bare = arithmetic.plus(batch.take(one), batch.take(two), copies)
             lo = min(piece.start << piece.shift for piece in pieces)
             hi = max((piece.stop - 1) << piece.shift for piece in pieces)
-            shift = max(batch.finest, self.shift(octave + 1, FINE * self.ask.spacing))
+            shift = max(batch.finest, self.shift(octave + 1, self.spacing(octave + 1)))
             blocks = arithmetic.clean(deposit(pieces, self.slots(octave + 1, shift, lo, hi), arithmetic.channels))
             yield arithmetic.cut(replace(bare, blocks=blocks), budget, bare.terms / float(self.parts.rounds.sum()))
         if odd.size % 2:

@@ -20,7 +20,7 @@ import numpy as np
 from privloss._ask import Direction
 from privloss._pair import EXP_ULPS, FloatArray, Pair, U
 
-FLOOR = 1e-290
+FLOOR = 1e-270
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,8 @@ class Pair(Law):
         return float(self.loss[min(first, last)]), float(self.loss[max(first, last)])
 
     def grid(self, count: int, left: float, right: float) -> FloatArray:
+        if not self.loss.size:
+            return np.zeros(1)
         lo, hi = self.window(left, right)
         inside = self.loss[(self.loss >= lo) & (self.loss <= hi)]
         if inside.size > 4 * count:
@@ -196,6 +198,11 @@ def from_outcomes(
     charge = slack if side == "upper" else 0.0
     eta_x = 2 * eta_q if given else 4 * U  # given losses, and p and q each with its own error
     return Pair(loss, q, p, q_only + charge, p_only + charge, side, eta_q + most * U, eta_x)
+
+
+def nothing_hidden() -> Pair:
+    """The pair that dominates all others: P and Q have nothing in common."""
+    return Pair(np.zeros(0), np.zeros(0), np.zeros(0), 1.0, 1.0, "upper")
 
 
 def _log_ratio(q: FloatArray, p: FloatArray) -> FloatArray:

@@ -33,11 +33,8 @@ class Place(NamedTuple):
 class Shape:
     """What a lattice needs to know of one term: sample values and weights of the law that sums are seen under.
 
-    With ``tilt`` (the answer lies where all terms are small) the law is tilted towards small values until the sum
-    of all terms has
-    the probability in question. Without it (one large term may make the answer) the body alone is measured: values
-    that fewer than one sum
-    in a hundred contains are left to the graded tail.
+    Weights may be tilted towards small values (``lean_left``), when the answer lies where all terms are small. Only the
+    body is measured: values that fewer than one sum in a hundred contains are left to the graded tail.
     """
 
     values: FloatArray
@@ -49,22 +46,25 @@ class Shape:
     def lean_left(self, count: int, focus: float) -> Shape:
         """Seen where the sum of ``count`` terms is as small as has log-probability ``focus``."""
         weights = tilted(self.values, self.weights, count, focus)
-        return Shape(self.values, weights, least=1e-5 * self.at(1)[1])
+        # All the weight may end at one sample: then its distance to the next is all that is known of the width.
+        i = int(np.argmax(weights))
+        apart = float(self.values[min(i + 1, weights.size - 1)] - self.values[max(i - 1, 0)])
+        return Shape(self.values, weights, least=max(1e-5 * self.at(1)[1], 0.05 * apart))
 
     def at(self, count: int) -> tuple[float, float]:
         """(mean, standard deviation) of the sum of ``count`` terms."""
         mean, sd = _moments(self.values, self.weights)
-        if self.least > 0:
-            return count * mean, math.sqrt(count) * max(sd, self.least)
-        upper = np.cumsum(self.weights[::-1])[::-1]
-        lower = np.cumsum(self.weights)
-        body = (upper > 0.005 / count) & (lower > 0.005 / count)
+        share = 0.005 / count * float(self.weights.sum())
+        body = np.cumsum(self.weights[::-1])[::-1] > share
+        if not self.least > 0:
+            body &= np.cumsum(self.weights) > share
         if body.any():
-            body_mean, inner = _moments(self.values[body], self.weights[body])
+            inner_mean, inner = _moments(self.values[body], self.weights[body])
             sd = inner if inner > 0 else sd
-            # what the body lacks of the mean is as far as the answer is, which is never below the mean
-            if self.whole > 0:
-                sd = max(sd, 0.25 * math.sqrt(count) * (self.whole - body_mean))
+            if self.least > 0:
+                mean, sd = inner_mean, max(inner, self.least)
+            if self.whole > 0:  # what the body lacks of the mean is as far as the answer is, which is never below the mean
+                sd = max(sd, 0.25 * math.sqrt(count) * (self.whole - inner_mean))
         return count * mean, math.sqrt(count) * sd
 
     def place(self, count: int, total: int, offset: float, exact: int) -> Place:
@@ -75,7 +75,7 @@ class Shape:
 
 def _moments(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
     size = float(np.abs(values).max()) or 1.0  # squares of ratios may overflow
-    scaled, total = values / size, float(weights.sum())
+    scaled, total = values / size, float(weights.sum()) or 1.0
     mean = float(scaled @ weights) / total
     return mean * size, math.sqrt(float((scaled - mean) ** 2 @ weights) / total) * size
 
@@ -83,7 +83,7 @@ def _moments(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
 def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) -> FloatArray:
     """Weights times e^(-slope * value), the slope such that the sum of ``count`` is there with log-probability
     ``focus``."""
-    weights = weights / weights.sum()
+    weights = weights / (float(weights.sum()) or 1.0)
     sd = _moments(values, weights)[1]
     start = values - values.min()
     if start.max() <= 0.0 or sd <= 0.0:

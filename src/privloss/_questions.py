@@ -32,7 +32,7 @@ Either = Literal["remove", "add", "both"]
 
 FIRST = 0.03  # spacing, in standard deviations, that gives a relative gap of about 5e-4
 FINEST = 2e-4  # below it, one convolution takes a second
-TINIEST = 1e-285  # masses below it have underflowed somewhere
+TINIEST = 1e-265  # masses below it have underflowed somewhere
 ROUNDS = 40
 
 
@@ -176,17 +176,20 @@ def solve(
         if stuck >= 3 or (not math.isfinite(excess) and mass <= TINIEST):
             reason = TAIL if mass <= TINIEST else ROUNDING
             break
+        left = deadline - time.perf_counter()
+        if left < 1.5 * last:
+            reason = TIME
+            break
         if moved and not math.isfinite(excess):
             continue
         if spacing <= FINEST:
             reason = POINTS
             break
         factor = min(max(math.sqrt(0.6 / excess), 0.02), 0.7) if math.isfinite(excess) else 0.7
-        left = deadline - time.perf_counter()
         if moved:
             factor = max(factor, 0.7)
         affordable = math.sqrt(1.5 * last / max(left, 1e-9)) if math.isfinite(left) else 0.0
-        if affordable > 0.95 or left <= 0:
+        if affordable > 0.95:
             reason = TIME
             break
         spacing = max(spacing * max(factor, affordable), FINEST)

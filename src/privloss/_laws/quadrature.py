@@ -165,5 +165,6 @@ def gather(mass: FloatArray, cell: IntArray, values: FloatArray) -> None:
 
 def decay(slope: FloatArray, offset: FloatArray) -> FloatArray:
     """e^(-slope t - t^2/2) at the nodes t = ``offset`` (panels by nodes)."""
-    value: FloatArray = np.exp(-offset * (slope[:, None] + 0.5 * offset))
+    # Beyond e^700 the density it multiplies has vanished.
+    value: FloatArray = np.exp(np.minimum(-offset * (slope[:, None] + 0.5 * offset), 700.0))
     return value

@@ -243,9 +243,8 @@ def _expanded(count: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _tail_place(mass: FloatArray) -> FloatArray:
-    from scipy.special import ndtri
-
-    value: FloatArray = np.clip(-ndtri(np.clip(mass, 1e-305, 0.5)), 0.0, 40.0)
+    """A z whose upper normal tail is at most ``mass``, since it is at most e^(-z^2/2) / 2."""
+    value: FloatArray = np.sqrt(-2 * np.log(2 * np.clip(mass, 1e-305, 0.5)))
     return value
 
 

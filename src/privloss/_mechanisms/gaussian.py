@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from privloss._pair import Law
 
 
+LOUDEST = 1200.0  # sensitivity over sigma; beyond, losses of a million, only the lower bound is finite
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Gaussian(Mechanism):
     """Gaussian noise: P = N(sensitivity, sigma^2) against Q = N(0, sigma^2).
@@ -34,8 +37,11 @@ class Gaussian(Mechanism):
 
     def law(self, ask: Ask) -> Law:
         from privloss._laws.gaussian import GaussianLaw
+        from privloss._pair import nothing_hidden
 
-        return GaussianLaw(self.sigma, self.sensitivity)
+        if self.sensitivity <= LOUDEST * self.sigma:
+            return GaussianLaw(self.sigma, self.sensitivity)
+        return GaussianLaw(1.0, LOUDEST) if ask.side == "lower" else nothing_hidden()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
