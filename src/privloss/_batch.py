@@ -27,6 +27,7 @@ from privloss._power import Budget
 ROWS = 128  # in one batch: enough to make Python's share small, few enough for the processor's cache
 COARSE, FINE = 2.5, 0.5  # spacing of single parts, and of their sums, over the spacing asked for
 SHORT = 28  # points up to which a convolution of many rows goes point by point
+BODY = 3.0  # standard deviations to which the core of a single part reaches
 NARROW = 1e-3  # of the mean variance: parts below it are placed as if they had it
 MOST_RANGE = 1e6  # as in one lattice
 
@@ -333,7 +334,7 @@ class Plan:
         sd = 2.0 ** (0.5 * octave)
         part = self.part(octave)
         left, right = self.lean
-        half = max(math.ceil((3.0 + (1.0 + 0.5 * (left + right)) * part) * sd / math.ldexp(self.unit, shift)), 8)
+        half = max(math.ceil((BODY + (1.0 + 0.5 * (left + right)) * part) * sd / math.ldexp(self.unit, shift)), 8)
         center = round(0.5 * (right - left) * part * sd / self.unit)
         return layout(center, half, lo, hi, shift)
 

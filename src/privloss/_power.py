@@ -34,7 +34,7 @@ class Shape:
     """What a lattice needs to know of one term: sample values and weights of the law that sums are seen under.
 
     Weights may be tilted towards small values (``lean_left``), when the answer lies where all terms are small. Only the
-    body is measured: values that fewer than one sum in a hundred contains are left to the graded tail.
+    body is measured: values that few sums contain are left to the graded tail.
     """
 
     values: FloatArray
@@ -54,7 +54,8 @@ class Shape:
     def at(self, count: int) -> tuple[float, float]:
         """(mean, standard deviation) of the sum of ``count`` terms."""
         mean, sd = _moments(self.values, self.weights)
-        share = 0.005 / count * float(self.weights.sum())
+        rare = 0.3 if self.least > 0 else 0.005  # how many of the sums seen here may contain what is left out
+        share = rare / count * float(self.weights.sum())
         body = np.cumsum(self.weights[::-1])[::-1] > share
         if not self.least > 0:
             body &= np.cumsum(self.weights) > share
@@ -63,7 +64,7 @@ class Shape:
             sd = inner if inner > 0 else sd
             if self.least > 0:
                 mean, sd = inner_mean, max(inner, self.least)
-            if self.whole > 0:  # what the body lacks of the mean is as far as the answer is, which is never below the mean
+            if self.whole > 0:  # what the body lacks of the mean is as far as the answer is: never below the mean
                 sd = max(sd, 0.25 * math.sqrt(count) * (self.whole - inner_mean))
         return count * mean, math.sqrt(count) * sd
 
