@@ -2,8 +2,8 @@
 
 It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
 Windows launcher. The one that runs this script gets the linter, the type checker, all tests and the
-packaging checks. The others get the tests that are not marked slow, Python 3.10 with the oldest NumPy and
-SciPy allowed. It ends with what was left out.
+packaging checks. The others get the tests that are not marked slow, Python 3.10 with the oldest NumPy
+allowed. It ends with what was left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 
 from pythons import ROOT, SUPPORTED, available, environment
 
-OLDEST = ("numpy==1.24.*", "scipy==1.10.*")  # the lower bounds in pyproject.toml, for Python 3.10
+OLDEST = ("numpy==1.24.*",)  # the lower bound in pyproject.toml, for Python 3.10
 FAST = ("-m", "not slow")
 
 

@@ -1,16 +1,14 @@
 """The two additions that privacy accounting is made of, on graded lattices.
 
-* ``RatioSum``: ratios add. It is the heart of allocation: of m steps one is chosen, Q is the product of the steps'
-  Q and P
-  the mixture over which step is chosen, so the ratio is the mean of the m ratios. Positions hold the *sum*, P is
-  normalised.
+* ``RatioSum``: ratios add. It is the heart of allocation: of m steps one is chosen, Q is the product of the
+  steps' Q and P the mixture over which step is chosen, so the ratio is the mean of the m ratios. Positions
+  hold the *sum*, P is normalised.
 * ``LossSum``: losses add. It is composition.
 
-Each comes for the upper side (one channel: the ratio of a point is the point's own, so one measure says both) and
-for the lower
-side (two channels: p and q of a cell, whose ratio is anywhere near its point). Legend: m is the number of terms
-summed
-so far, u the unit, o the origin of one term, i a position within shift k, so that the value is m o + u i 2^k.
+Each comes for the upper side (one channel: the ratio of a point is the point's own, so one measure says both)
+and for the lower side (two channels: p and q of a cell, whose ratio is anywhere near its point). Legend: m is
+the number of terms summed so far, u the unit, o the origin of one term, i a position within shift k, so that
+the value is m o + u i 2^k.
 """
 
 from __future__ import annotations
@@ -34,11 +32,10 @@ WIDE = 32.0  # spacing of losses up to which a move goes both ways
 class State:
     """A measure on the lattice, with its atoms and the allowance it has used.
 
-    ``q_only`` of a sum of ratios is the mass at position 0 that the blocks leave out: ratio 0, or, where terms
-    have an
-    origin, the least ratio there is. ``offset`` is the sum of the origins of its terms; ``weight`` the sum of
-    their weights (ratios only: the mean ratio is the
-    value over the weight, and the share of a factor in a mixture its weight over the whole).
+    ``q_only`` of a sum of ratios is the mass at position 0 that the blocks leave out: ratio 0, or, where
+    terms have an origin, the least ratio there is. ``offset`` is the sum of the origins of its terms;
+    ``weight`` the sum of their weights (ratios only: the mean ratio is the value over the weight, and the
+    share of a factor in a mixture its weight over the whole).
     """
 
     blocks: list[Piece]
@@ -64,9 +61,9 @@ def _half(shift: int) -> tuple[float, float]:
 
 
 def filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """q e^up and p e^down of cells. Where one of the two underflows, the other and the cell's edge bound it from
-    above:
-    that lowers the ratio on the right and raises it on the left, which is the safe way on the lower side."""
+    """q e^up and p e^down of cells. Where one of the two underflows, the other and the cell's edge bound it
+    from above: that lowers the ratio on the right and raises it on the left, which is the safe way on the
+    lower side."""
     end = np.full((*cuts.shape[:-1], 1), np.inf)
     low, high = np.concatenate((-end, cuts), axis=-1), np.concatenate((cuts, end), axis=-1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -406,7 +403,8 @@ class LossSum(Arithmetic):
             q, p = filled(got, cuts, loss, -loss)
             rows = np.stack((got.p, q) if self.gauge == "p" else (got.q, p))
             endless = math.isinf(law.low if self.gauge == "p" else law.high)
-            if endless and not self.whole:  # the cell beyond the window, where the other measure may be large: see ``fold``
+            # The cell beyond the window, where the other measure may be large: see ``fold``.
+            if endless and not self.whole:
                 outer = 0 if self.gauge == "p" else -1
                 lost = got.q[0] if self.gauge == "p" else got.p[-1]
                 rows[:, outer] = 0.0
@@ -431,8 +429,8 @@ class LossSum(Arithmetic):
             return np.where(up, p, q * np.exp(np.minimum(loss, 0))), np.where(up, p * np.exp(-np.maximum(loss, 0)), q)
 
     def clean(self, blocks: list[Piece]) -> list[Piece]:
-        """On the lower side, drop outcomes whose second measure is out of all proportion to the first: products of such
-        overflow, and what they say of the answer is nothing."""
+        """On the lower side, drop outcomes whose second measure is out of all proportion to the first:
+        products of such overflow, and what they say of the answer is nothing."""
         if self.side == "lower":
             for block in blocks:
                 block.values[:, ~(block.values[1] < TOO_MUCH)] = 0.0

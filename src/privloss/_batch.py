@@ -1,11 +1,13 @@
 """Compositions of many different parts: rows of one lattice, added in batches.
 
-The parts stand in rows of blocks that all share one layout, each row about an offset of its own (its mean), so that every
-step of a sum is one array operation for hundreds of parts. Rows of like variance are added in pairs, by octaves:
-two rows with variances in [2^m, 2^(m+1)) have their sum in the next octave. A row that occurs several times is added to itself.
+The parts stand in rows of blocks that all share one layout, each row about an offset of its own (its mean),
+so that every step of a sum is one array operation for hundreds of parts. Rows of like variance are added in
+pairs, by octaves: two rows with variances in [2^m, 2^(m+1)) have their sum in the next octave. A row that
+occurs several times is added to itself.
 
 A row costs in proportion to its points, and most rows are single parts: those get the coarsest spacing that
-the tolerance affords, and sums keep it until it is as fine as asked. As in ``_power``, a bad place costs a wide bracket, not a wrong one.
+the tolerance affords, and sums keep it until it is as fine as asked. As in ``_power``, a bad place costs a
+wide bracket, not a wrong one.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U
 from privloss._power import Budget
 
 ROWS = 128  # in one batch: enough to make Python's share small, few enough for the processor's cache
-COARSE, FINE = 2.5, 0.5  # spacing of single parts, and of their sums, over the spacing asked for
+COARSE, FINE = 3.0, 0.5  # spacing of single parts, and of their sums, over the spacing asked for
 SHORT = 28  # points up to which a convolution of many rows goes point by point
-BODY = 3.0  # standard deviations to which the core of a single part reaches
+BODY = 5.0  # standard deviations to which the core of a single part reaches
 NARROW = 1e-3  # of the mean variance: parts below it are placed as if they had it
 MOST_RANGE = 1e6  # as in one lattice
 
@@ -67,10 +69,16 @@ class Batch:
             Piece(k, start, values.reshape(-1, count, values.shape[1])[:, rows].reshape(-1, values.shape[1]))
             for k, start, values in self.blocks
         ]
-        return Batch(blocks, *(x[rows] for x in self.columns()))
+        return Batch.of(blocks, [x[rows] for x in self.columns()], self.copies[rows])
+
+    @classmethod
+    def of(cls, blocks: list[Piece], columns: Sequence[FloatArray], copies: IntArray) -> Batch:
+        """The inverse of ``columns``."""
+        offset, q_only, p_only, eta_q, eta_x, terms = columns
+        return cls(blocks, offset, q_only, p_only, eta_q, eta_x, terms, copies)
 
     def columns(self) -> tuple[FloatArray, ...]:
-        return self.offset, self.q_only, self.p_only, self.eta_q, self.eta_x, self.terms, self.copies
+        return self.offset, self.q_only, self.p_only, self.eta_q, self.eta_x, self.terms
 
 
 @dataclass(frozen=True)
@@ -270,7 +278,8 @@ class Parts:
     @cached_property
     def octave(self) -> IntArray:
         """m for a variance in [2^m, 2^(m+1))."""
-        return np.floor(2 * np.log2(self.sd)).astype(np.int64)
+        value: IntArray = np.floor(2 * np.log2(self.sd)).astype(np.int64)
+        return value
 
 
 def look(laws: Sequence[Law], rounds: Sequence[int], gauge: str, tail: float) -> Parts:
@@ -292,7 +301,7 @@ def look(laws: Sequence[Law], rounds: Sequence[int], gauge: str, tail: float) ->
 
 
 def _moments(loss: FloatArray, weights: FloatArray, rare: float) -> tuple[FloatArray, FloatArray]:
-    """Mean, and standard deviation of the body: what is rarer than once in a hundred sums is left to the graded tail."""
+    """Mean, and standard deviation of the body: what few sums contain is left to the graded tail."""
 
     def of(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         total = np.maximum(weights.sum(axis=1), 1e-300)
@@ -303,6 +312,11 @@ def _moments(loss: FloatArray, weights: FloatArray, rare: float) -> tuple[FloatA
     upper, lower = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1], np.cumsum(weights, axis=1)
     inner = of(np.where((upper > rare) & (lower > rare), weights, 0.0))[1]
     return mean, np.where(inner > 0, inner, sd)
+
+
+def coarse(spacing: float, octave: int) -> float:
+    """The spacing of single parts: beyond a loss of about 1 a move is no longer of second order."""
+    return spacing * max(1.0, min(COARSE, math.pow(2.0, -0.5 * octave) / spacing))
 
 
 @dataclass(frozen=True)
@@ -327,7 +341,7 @@ class Plan:
 
     def part(self, octave: int) -> float:
         """The standard deviation of a row over that of the whole."""
-        return min(2.0 ** (0.5 * octave) / self.parts.total_sd, 1.0)
+        return min(math.pow(2.0, 0.5 * octave) / self.parts.total_sd, 1.0)
 
     def slots(self, octave: int, shift: int, lo: int, hi: int) -> Layout:
         """The core widens as rows approach the whole, whose answers lie out by ``lean``."""
@@ -341,7 +355,7 @@ class Plan:
     def singles(self, octave: int) -> Iterator[Batch]:
         """The parts of an octave, in batches of like windows."""
         parts = self.parts
-        shift = self.shift(octave, COARSE * self.ask.spacing)
+        shift = self.shift(octave, coarse(self.ask.spacing, octave))
         step = math.ldexp(self.unit, shift)
         members = np.flatnonzero(parts.octave == octave)
         members = members[np.argsort(parts.hi[members] - parts.lo[members], kind="stable")]
@@ -386,7 +400,8 @@ class Plan:
             size = slot.stop - slot.start
             channels = [piece.values.reshape(-1, batch.rows, size) for piece, batch in zip(pieces, moved, strict=True)]
             blocks.append(Piece(slot.shift, slot.start, np.concatenate(channels, axis=1).reshape(-1, size)))
-        return Batch(blocks, *(np.concatenate(column) for column in zip(*(b.columns() for b in moved), strict=True)))
+        columns = [np.concatenate(column) for column in zip(*(b.columns() for b in moved), strict=True)]
+        return Batch.of(blocks, columns, np.concatenate([batch.copies for batch in moved]))
 
     def paired(self, batch: Batch, octave: int, budget: Budget) -> Iterator[Batch]:
         """The sums of pairs of rows, for the next octave, and a row that is left over."""
@@ -407,7 +422,7 @@ class Plan:
             yield replace(batch.take(odd[-1:]), copies=np.ones(1, np.int64))
 
     def finished(self, batch: Batch) -> Pair:
-        columns = (float(column[0]) for column in batch.columns()[:-2])
+        columns = (float(column[0]) for column in batch.columns()[:-1])
         offset, *rest = columns
         return self.arithmetic(1).finish(State(batch.blocks, int(batch.terms[0]), offset, 1.0, *rest))
 
@@ -415,7 +430,8 @@ class Plan:
 def sum_of_many(parts: Parts, ask: Ask, gauge: str, lean: tuple[float, float], budget: Budget) -> Pair:
     """The composition of all parts: the narrowest octave first."""
     lowest = int(parts.octave.min())
-    plan = Plan(parts, ask, gauge, COARSE * ask.spacing * min(2.0 ** (0.5 * lowest), 10.0), lean)
+    unit = coarse(ask.spacing, lowest) * min(2.0 ** (0.5 * lowest), 10.0)
+    plan = Plan(parts, ask, gauge, unit, lean)
     budget = budget.part(1.0 / (2 * math.log2(parts.total_sd) - lowest + 3))
     singles, sums = set(parts.octave.tolist()), dict[int, list[Batch]]()
     while True:

@@ -1,8 +1,8 @@
 """Calibration: the argument at which a family of schemes just meets a target, with a proof on either side.
 
-The search runs in the logarithm of the argument. A point *meets* the target when an upper bound is at or below it,
-and
-*misses* it when a lower bound is above it; a point that is neither is asked again, more sharply.
+The search runs in the logarithm of the argument. A point *meets* the target when an upper bound is at or
+below it, and *misses* it when a lower bound is above it; a point that is neither is asked again, more
+sharply.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ class Search:
         if epsilon:
             self.target, self.by_delta = epsilon, False
         else:
-            # type: ignore[arg-type]
-            self.target, self.by_delta = float(delta if advantage is None else advantage), True
+            target = delta if advantage is None else advantage
+            assert target is not None
+            self.target, self.by_delta = target, True
         self.points, self.eta, self.asked = 0, 0.0, 0
         self.meets: Probe | None = None
         self.misses: Probe | None = None

@@ -4,9 +4,8 @@ For the remove direction of an upper pair (masses off by at most a factor 1 +- e
 
     delta(eps) <= (1 + eta_q) [ sum p (1 - e^(eps - eta_x - loss))_+ + p_only ] + floor
 
-and with all signs reversed for a lower pair. The add direction is the remove direction of the dual. ``floor`` pays
-for what
-underflowed on the way.
+and with all signs reversed for a lower pair. The add direction is the remove direction of the dual. ``floor``
+pays for what underflowed on the way.
 """
 
 from __future__ import annotations
@@ -111,9 +110,9 @@ class Curve:
     def miss(self, fpr: float) -> float:
         """A bound on the smallest false negative rate at a false positive rate: from below for an upper pair.
 
-        fnr = 1 - min over k >= 0 of [delta(k) + k fpr], with the certified delta, whose allowances scale fpr and the
-        minimum. By the sum over what is accepted, not by 1 minus what is rejected, so small rates keep their
-        accuracy.
+        fnr = 1 - min over k >= 0 of [delta(k) + k fpr], with the certified delta, whose allowances scale fpr
+        and the minimum. By the sum over what is accepted, not by 1 minus what is rejected, so small rates
+        keep their accuracy.
         """
         seen, sign = self.seen, self.sign
         if fpr >= 1.0:

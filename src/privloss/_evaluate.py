@@ -1,8 +1,8 @@
 """One evaluator: what each operation does to a law. Every function returns a law for one side of the bound.
 
-An operation is monotone in the order of design: applied to a law that dominates (is dominated), it gives one that
-dominates
-(is dominated). So rounding may happen anywhere, at any depth; each node is told the budget it may spend (``Ask``).
+An operation is monotone in the order of design: applied to a law that dominates (is dominated), it gives one
+that dominates (is dominated). So rounding may happen anywhere, at any depth; each node is told the budget it
+may spend (``Ask``).
 """
 
 from __future__ import annotations
@@ -83,9 +83,8 @@ def _too_wide(law: Law, ask: Ask) -> bool:
 def _without_sums(law: Law, steps: int, ask: Ask) -> Law:
     """Bounds of an allocation whose ratios no double can hold together.
 
-    Who is told which step was chosen sees the law of one step: an upper bound. Who sees one step only, sees the
-    law of one
-    step subsampled at 1/steps: a lower bound.
+    Who is told which step was chosen sees the law of one step: an upper bound. Who sees one step only, sees
+    the law of one step subsampled at 1/steps: a lower bound.
     """
     if ask.side == "upper":
         return law
@@ -329,7 +328,7 @@ class Subsampled(Law):
         return self._push(np.linspace(inside[0], max(inside[1], inside[0] + 1e-9), count))
 
     def _split(self, loss: FloatArray) -> tuple[FloatArray, IntArray]:
-        """The losses pulled back, strictly increasing, and which ones they are: the rest cannot be reached or told apart."""
+        """The losses pulled back, strictly increasing, and which ones: the rest cannot be reached or told apart."""
         pulled = self._pull(loss)
         usable = np.flatnonzero((loss > self.low) & np.isfinite(pulled))
         if not usable.size:
@@ -353,7 +352,7 @@ class Subsampled(Law):
         q, p = np.zeros(cuts.size + 1), np.zeros(cuts.size + 1)
         if inside.size:
             got = self.of.cells(inside)
-            cell = np.concatenate((which, [which[-1] + 1]))  # the cell to the left of each cut, and the one after the last
+            cell = np.concatenate((which, [which[-1] + 1]))  # to the left of each cut, and after the last
             q[cell], p[cell] = got.q, self.rate * got.p + (1 - self.rate) * got.q
         else:
             got = self.of.cells(np.zeros(1))

@@ -1,24 +1,19 @@
 """Measures on a graded lattice, and their convolution.
 
-A graded lattice is uniform in blocks. The block of ``shift`` k has its points at the whole multiples of 2^k units,
-and the
-shifts grow away from a core, so a law with a narrow body and a long tail costs a few hundred points for each
-factor of two
-of its range. All points of all blocks lie on one arithmetic lattice: sums of points are points again, exactly,
-whatever
-the blocks, and a point may only have to move when it lands where the lattice is coarser. An odd point then goes
-half to the
-left and half to the right (the shares are those of a spread, on the upper side, or of a split and merge, on the
-lower).
+A graded lattice is uniform in blocks. The block of ``shift`` k has its points at the whole multiples of 2^k
+units, and the shifts grow away from a core, so a law with a narrow body and a long tail costs a few hundred
+points for each factor of two of its range. All points of all blocks lie on one arithmetic lattice: sums of
+points are points again, exactly, whatever the blocks, and a point may only have to move when it lands where
+the lattice is coarser. An odd point then goes half to the left and half to the right (the shares are those of
+a spread, on the upper side, or of a split and merge, on the lower).
 
 Convolution goes through the shifts from fine to coarse. At each, what is finer has been brought to the same
-spacing, so
-one plain convolution of positive numbers serves all pairs whose coarser member is there:
+spacing, so one plain convolution of positive numbers serves all pairs whose coarser member is there:
 
     own_k * (own_k + fine_k) + fine_k * own_k
 
-Everything is a sum of non-negative terms: each mass keeps its *relative* accuracy, in both tails, to the smallest
-double.
+Everything is a sum of non-negative terms: each mass keeps its *relative* accuracy, in both tails, to the
+smallest double.
 """
 
 from __future__ import annotations
@@ -62,8 +57,8 @@ class Channels:
     """How the channels of a piece move to the next coarser shift.
 
     ``shares(shift)`` are the factors, one row a channel, for an odd point of that shift going left and right;
-    ``scaled`` says that the first channel is stored times 2^shift (which keeps q from underflowing in the right
-    tail).
+    ``scaled`` says that the first channel is stored times 2^shift (which keeps q from underflowing in the
+    right tail).
     """
 
     rows: int

@@ -8,9 +8,8 @@ Legend: ``x = p/q`` is the likelihood ratio of an outcome and ``loss = log x``; 
 
 Two roundings move outcomes, each with its side (docs/method.md has the proofs):
 
-* ``hats`` (spread, up): an outcome between two points is replaced by two, exactly at the points, with the same
-  total q
-  and the same total p. Merging them gives the original back, so the result dominates it.
+* ``hats`` (spread, up): an outcome between two points is replaced by two, exactly at the points, with the
+  same total q and the same total p. Merging them gives the original back, so the result dominates it.
 * ``cells`` (merge, down): the outcomes of a cell are replaced by one with the sum of their q and the sum of their p.
   That is a post-processing, so the original dominates the result.
 """

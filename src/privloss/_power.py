@@ -33,8 +33,8 @@ class Place(NamedTuple):
 class Shape:
     """What a lattice needs to know of one term: sample values and weights of the law that sums are seen under.
 
-    Weights may be tilted towards small values (``lean_left``), when the answer lies where all terms are small. Only the
-    body is measured: values that few sums contain are left to the graded tail.
+    Weights may be tilted towards small values (``lean_left``), when the answer lies where all terms are
+    small. Only the body is measured: values that few sums contain are left to the graded tail.
     """
 
     values: FloatArray

@@ -1,8 +1,8 @@
 """Two numerical checks of the k-out-of-t Gaussian, both from its definition and from NumPy alone.
 
-**Sampling.** With mu = 1/sigma, y_1..y_t normal and z_i = exp(mu y_i - mu^2/2), the ratio is
-X = mean of prod_{i in S} z_i over the sets S of `picks` steps. By symmetry the person may be put into the
-first `picks` steps, so with the person y_i has mean mu there. Then
+**Sampling.** With mu = 1/sigma, y_1..y_t normal and z_i = exp(mu y_i - mu^2/2), the ratio is X = mean of
+prod_{i in S} z_i over the sets S of `picks` steps. By symmetry the person may be put into the first `picks`
+steps, so with the person y_i has mean mu there. Then
 
     remove: delta = E_P (1 - k/X)_+        add: delta = E_Q (1 - k X)_+
 
@@ -12,9 +12,9 @@ by the empirical Bernstein bound of Maurer and Pontil (2009), which gains where 
 
 **Transform.** For picks = 1 X is a mean of t independent z_i without the person. Each z is split between its
 two neighbours on a fine linear grid, its mean kept, with the person's masses z times the others; the t-fold
-sum is one power of one transform. That is a spread, so an upper bound up to what window and arithmetic
-lose; its error is of second order in the grid step, so two grids give the value (`extrapolated`). A tilt
-of the grid masses keeps the digits of a small delta.
+sum is one power of one transform. That is a spread, so an upper bound up to what window and arithmetic lose;
+its error is of second order in the grid step, so two grids give the value (`extrapolated`). A tilt of the
+grid masses keeps the digits of a small delta.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ cell [a, b] that meets [-e, e] the share of the point a is
 
 which holds for a = -inf and b = inf too; the share of b is its mirror image.
 
-Rounding, in units of u: exponents are rounded after exp (8), three expm1 of rounded arguments (27),
-products and sums (8). ``eta_q`` is 50 u. The law computed is that of e rounded to a double: its losses are
-off by the rounding, ``eta_x``.
+Rounding, in units of u: exponents are rounded after exp (8), three expm1 of rounded arguments (27), products
+and sums (8). ``eta_q`` is 50 u. The law computed is that of e rounded to a double: its losses are off by the
+rounding, ``eta_x``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Many laws at once, one a row, so that a composition of thousands of parts pays Python's overhead once a batch.
 
-Each method is that of ``Law`` on arrays with one row a law: the same formulas, within the same allowances (``eta_q`` and
-``eta_x`` of each law). ``together`` chooses: kinds that have no batched form go through a loop.
+Each method is that of ``Law`` on arrays with one row a law: the same formulas, within the same allowances
+(``eta_q`` and ``eta_x`` of each law). ``together`` chooses: kinds that have no batched form go through a
+loop.
 
 Legend: (r, n) points of losses, increasing in each row; an outcome is (row, loss, q, p).
 """
@@ -238,8 +239,9 @@ def _reach(place: Place) -> FloatArray:
 def _expanded(count: FloatArray) -> tuple[IntArray, FloatArray]:
     """Each index as often as it counts, and the number of its occurrence."""
     times = count.astype(np.int64)
-    index = np.repeat(np.arange(times.size), times)
-    return index, np.arange(index.size) - np.repeat(np.cumsum(times) - times, times).astype(np.float64)
+    index: IntArray = np.repeat(np.arange(times.size, dtype=np.int64), times)
+    occurrence = np.arange(index.size) - np.repeat(np.cumsum(times) - times, times)
+    return index, occurrence.astype(np.float64)
 
 
 def _tail_place(mass: FloatArray) -> FloatArray:
@@ -339,7 +341,8 @@ class Listed(Rows):
 
     def _piled(self, spot: IntArray, values: FloatArray, count: int) -> FloatArray:
         rows = self.q_only.size
-        return np.bincount(self.row * count + spot, values, rows * count).reshape(rows, count)
+        piled: FloatArray = np.bincount(self.row * count + spot, values, rows * count).astype(np.float64, copy=False)
+        return piled.reshape(rows, count)
 
     def hats(self, points: FloatArray) -> MassRows:
         spot, edge, n = self._spots(points, "right"), _edges(points), points.shape[1] + 2
@@ -379,8 +382,8 @@ def _grouped(pair: Pair) -> tuple[FloatArray, FloatArray, FloatArray]:
 def listed(pairs: Sequence[Pair]) -> Listed:
     loss, q, p = (np.concatenate([getattr(pair, name) for pair in pairs]) for name in ("loss", "q", "p"))
     row = np.repeat(np.arange(len(pairs)), [pair.loss.size for pair in pairs])
-    atoms = (np.array([getattr(pair, name) for pair in pairs]) for name in ("q_only", "p_only"))
-    return Listed(row, loss, q, p, *atoms, pairs)
+    q_only, p_only = (np.array([getattr(pair, name) for pair in pairs]) for name in ("q_only", "p_only"))
+    return Listed(row, loss, q, p, q_only, p_only, pairs)
 
 
 class SubsampledRows(Rows):
@@ -394,7 +397,8 @@ class SubsampledRows(Rows):
     def _push(self, loss: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             pushed = np.log1p(self.rate * np.expm1(loss))
-        return np.where(loss < 600, pushed, loss + np.log(self.rate))
+        value: FloatArray = np.where(loss < 600, pushed, loss + np.log(self.rate))
+        return value
 
     def _pull(self, loss: FloatArray) -> tuple[FloatArray, BoolArray]:
         """The losses inside, and which cannot be reached: those lie at the left, where ratios underflow.
@@ -408,7 +412,8 @@ class SubsampledRows(Rows):
         pulled = np.where(loss < 600, pulled, loss - np.log(self.rate))
         missed = ~((loss > self.low) & (pulled > NOWHERE))
         count = missed.sum(axis=1, keepdims=True)
-        return np.maximum.accumulate(np.where(missed, NOWHERE - count + np.arange(loss.shape[1]), pulled), axis=1), missed
+        losses = np.where(missed, NOWHERE - count + np.arange(loss.shape[1]), pulled)
+        return np.maximum.accumulate(losses, axis=1), missed
 
     def window(self, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
         rate = self.rate[:, 0]
