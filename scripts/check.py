@@ -3,15 +3,18 @@
 It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
 Windows launcher. The one that runs this script gets the linter, the type checker, all tests and the
 packaging checks. The others get the tests that are not marked slow, Python 3.10 with the oldest NumPy
-allowed. It ends with what was left out.
+allowed. Two Pythons are at work at a time, and what each says is shown when it is done. It ends with what
+was left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from pythons import ROOT, SUPPORTED, available, environment
 
@@ -27,16 +30,18 @@ class Check:
         self.omitted: list[str] = []
 
     def run(self, name: str, *command: str) -> None:
-        print(f"-- {name}", flush=True)
         start = time.perf_counter()
-        status = subprocess.run(command, cwd=ROOT, check=False).returncode
-        ended = "passed" if status == 0 else "FAILED"
-        print(f"-- {name}: {ended}, {time.perf_counter() - start:.0f} s\n", flush=True)
-        if status != 0:
+        pipe = subprocess.PIPE
+        done = subprocess.run(
+            command, cwd=ROOT, check=False, stdout=pipe, stderr=subprocess.STDOUT, text=True, errors="replace"
+        )
+        ended = "passed" if done.returncode == 0 else "FAILED"
+        print(f"-- {name}\n{done.stdout}-- {name}: {ended}, {time.perf_counter() - start:.0f} s\n", flush=True)
+        if done.returncode != 0:
             self.failed.append(name)
 
     def close(self) -> int:
-        for each in self.omitted:
+        for each in sorted(self.omitted):
             print(f"left out: {each}")
         print(f"FAILED: {', '.join(self.failed)}" if self.failed else "all checks passed")
         return 1 if self.failed else 0
@@ -51,11 +56,15 @@ def main() -> int:
         print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
         return 2
     (version, executable), *others = pythons.items()
-    _main_python(check, version, executable, quick)
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        jobs = [pool.submit(_main_python, check, version, executable, quick)]
+        if not quick:
+            jobs += [pool.submit(_other_python, check, *other) for other in others]
+        for job in jobs:
+            job.result()
     if quick:
         check.omitted.append("slow tests, packaging and the other Pythons (--quick)")
     else:
-        _other_pythons(check, others)
         check.omitted += [f"tests on Python {each}: not found" for each in SUPPORTED if each not in pythons]
     return check.close()
 
@@ -65,18 +74,17 @@ def _main_python(check: Check, version: str, executable: str, quick: bool) -> No
     check.run("lint", python, "-m", "ruff", "check")
     for target in [version] if quick else sorted({version, SUPPORTED[0], SUPPORTED[-1]}):
         check.run(f"types for Python {target}", python, "-m", "mypy", "--python-version", target)
-    check.run(f"tests on Python {version}", python, "-m", "pytest", *(FAST if quick else ()))
+    check.run(f"tests on Python {version}", python, "-m", "pytest", "-q", *(FAST if quick else ()))
     if not quick:
         check.run("packaging", python, "scripts/release.py")
 
 
-def _other_pythons(check: Check, others: list[tuple[str, str]]) -> None:
-    for version, executable in others:
-        oldest = OLDEST if version == SUPPORTED[0] else ()
-        python = environment(version, executable, ".[test]", *oldest)
-        name = " ".join((f"tests on Python {version}", *oldest))
-        check.run(name, python, "-m", "pytest", "-q", *FAST)
-        check.omitted.append(f"slow tests on Python {version}")
+def _other_python(check: Check, version: str, executable: str) -> None:
+    oldest = OLDEST if version == SUPPORTED[0] else ()
+    python = environment(version, executable, ".[test]", *oldest)
+    name = " ".join((f"tests on Python {version}", *oldest))
+    check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FAST)
+    check.omitted.append(f"slow tests on Python {version}")
 
 
 if __name__ == "__main__":

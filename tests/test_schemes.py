@@ -6,6 +6,7 @@ import copy
 import pickle
 import sys
 import time
+from typing import cast
 from dataclasses import FrozenInstanceError, replace
 from functools import reduce
 from math import inf
@@ -56,8 +57,9 @@ def test_identities_hold_for_answers_not_for_structure() -> None:
 
 
 def test_numbers_are_normalised() -> None:
-    assert pl.Gaussian(1) == pl.Gaussian(1.0) == pl.Gaussian(np.float64(1.0)) == pl.Gaussian(np.array(1))  # type: ignore[arg-type]
-    assert repr(pl.Gaussian(np.float32(0.5))) == "Gaussian(sigma=0.5)"  # type: ignore[arg-type]
+    array, single = cast("float", np.array(1)), cast("float", np.float32(0.5))  # as an untyped caller would give them
+    assert pl.Gaussian(1) == pl.Gaussian(1.0) == pl.Gaussian(np.float64(1.0)) == pl.Gaussian(array)
+    assert repr(pl.Gaussian(single)) == "Gaussian(sigma=0.5)"
     assert STEP.allocate(1000) == STEP.allocate(1000.0) == STEP.allocate(np.int64(1000))  # type: ignore[arg-type]
     allocation = STEP.allocate(1000.0)  # type: ignore[arg-type]
     assert isinstance(allocation, Allocate) and type(allocation.steps) is int
