@@ -6,11 +6,11 @@ import copy
 import pickle
 import sys
 import time
-from typing import cast
 from dataclasses import FrozenInstanceError, replace
 from functools import reduce
 from math import inf
 from operator import add
+from typing import cast
 
 import numpy as np
 import pytest
