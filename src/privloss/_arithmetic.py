@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,9 +24,13 @@ from privloss._ask import Side
 from privloss._graded import Channels, Layout, Level, Piece, add_pieces, levels, positions, unscale
 from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U
 
+Losses = TypeVar("Losses", float, FloatArray)  # of one measure, or of rows
+
 LN2 = math.log(2.0)
 TOO_MUCH = 1e120
 WIDE = 32.0  # spacing of losses up to which a move goes both ways
+REACH = 300.0  # losses to which the measure that is not stored is followed: twice that is still within a double
+VANISHED = 1e-300  # more than all that can underflow in one sum
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,10 @@ class Arithmetic:
         """(q, p) of the points of a block."""
         raise NotImplementedError
 
+    def out_of_reach(self, block: Piece, state: State, *, right: bool) -> int:
+        """How many points at this end of the block must be cut, whatever mass they have."""
+        return 0
+
     def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
         """Move the masses of ``cut`` into point ``at`` of ``edge`` (in place) and the atoms: returns their growth
         (q, p)."""
@@ -181,7 +190,7 @@ class Arithmetic:
                 q, p = q[::-1], p[::-1]
             sum_q, sum_p = np.cumsum(q), np.cumsum(p)
             n = int(min(np.searchsorted(sum_q, budget_q, "right"), np.searchsorted(sum_p, budget_p, "right")))
-            size = q.size
+            n, size = max(n, self.out_of_reach(block, state, right=right)), q.size
             if n >= size and len(kept) > 1:
                 cut.append(kept.pop(-1 if right else 0))
                 budget_q, budget_p = budget_q - float(sum_q[-1]), budget_p - float(sum_p[-1])
@@ -358,12 +367,21 @@ class RatioSum(Arithmetic):
         return _sorted_pair(loss, q, p, q_only, state, self.side)
 
 
+def absorbed(a: Losses, b: Losses, more: Losses) -> Losses:
+    """The atom of a composition, and what is charged to it; all of the mass at most."""
+    total: Losses = np.minimum(a + b * (1 - a) + more, 1.0)
+    return total
+
+
 @dataclass(frozen=True)
 class LossSum(Arithmetic):
     """Losses add. The stored measure is ``gauge``: p itself, or q; the other is e^-loss (e^loss) times it.
 
     On the lower side the second channel is the other measure brought to the same scale by the loss of its *point*, so
     that neither underflows when losses run to thousands: the ratio of the two channels is the offset from the point.
+
+    Where the pair must bound both directions, the far tail of the other measure is cut at ``REACH``, so that no product
+    is lost to underflow where the other measure is large; what may still be lost is charged to its atom.
     """
 
     gauge: str = "p"
@@ -391,12 +409,40 @@ class LossSum(Arithmetic):
     def loss(self, shift: int, i: FloatArray, offset: float) -> FloatArray:
         return np.ldexp(i, shift) * self.unit + offset
 
+    def reached(self, loss: Losses) -> Losses:
+        """The nearest loss that is followed."""
+        if not self.whole:
+            return loss
+        reached: Losses = np.maximum(loss, -REACH) if self.gauge == "p" else np.minimum(loss, REACH)
+        return reached
+
+    def out_of_reach(self, block: Piece, state: State, *, right: bool) -> int:
+        if right == (self.gauge == "p"):
+            return 0
+        loss = self.loss(block.shift, np.arange(block.start, block.stop, dtype=np.float64), state.offset)
+        return int(np.count_nonzero(self.reached(loss) != loss))
+
+    def charge(self, far: Losses) -> tuple[Losses, Losses]:
+        """(q_only, p_only) for what underflows of the other measure, ``far`` being the loss where it is largest."""
+        none = 0.0 * far
+        if not self.whole or self.side == "lower":
+            return none, none
+        lost = VANISHED * np.exp(np.clip(-far if self.gauge == "p" else far, 0.0, 690.0))
+        return (lost, none) if self.gauge == "p" else (none, lost)
+
+    def far(self, blocks: list[Piece], offset: Losses) -> Losses:
+        """The loss where the other measure is largest."""
+        shift, i = (blocks[0].shift, blocks[0].start) if self.gauge == "p" else (blocks[-1].shift, blocks[-1].stop - 1)
+        return math.ldexp(i, shift) * self.unit + offset
+
     def start(self, law: Law, slots: Layout) -> State:
         loss = np.concatenate([self.loss(k, i, self.origin) for k, i in positions(slots)])
         if self.side == "upper":
             got = law.hats(loss)
             p, q = self._both(got.p, got.q, loss)
             rows = (p if self.gauge == "p" else q)[None, :]
+            more_q, more_p = self.charge(float(loss[0 if self.gauge == "p" else -1]))
+            got = Masses(got.q, got.p, got.q_only + more_q, got.p_only + more_p)
         else:
             cuts = 0.5 * (loss[:-1] + loss[1:])
             got = law.cells(cuts)
@@ -446,7 +492,8 @@ class LossSum(Arithmetic):
         return [self.times(own, twice, (0.5, 0.5)) for own in level.own] if twice is not None else []
 
     def atoms(self, a: State, b: State) -> tuple[float, float, list[Piece]]:
-        return a.q_only + b.q_only * (1 - a.q_only), a.p_only + b.p_only * (1 - a.p_only), []
+        more = self.charge(self.far(a.blocks, a.offset) + self.far(b.blocks, b.offset))
+        return absorbed(a.q_only, b.q_only, more[0]), absorbed(a.p_only, b.p_only, more[1]), []
 
     def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
         own = 2 * terms * U if self.side == "lower" else 0.0
@@ -457,9 +504,9 @@ class LossSum(Arithmetic):
         loss = self.loss(block.shift, np.arange(block.start, block.stop, dtype=np.float64), state.offset)
         mass = block.values[0]
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-            if self.gauge == "p":
-                return np.nan_to_num(mass * np.exp(-loss), nan=0.0, posinf=1.0), mass
-            return mass, np.nan_to_num(mass * np.exp(loss), nan=0.0, posinf=1.0)
+            other = block.values[-1] * np.exp(-loss if self.gauge == "p" else loss)
+        other = np.nan_to_num(other, nan=0.0, posinf=1.0)
+        return (other, mass) if self.gauge == "p" else (mass, other)
 
     def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
         more_q = more_p = 0.0

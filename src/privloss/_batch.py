@@ -19,10 +19,10 @@ from functools import cached_property
 
 import numpy as np
 
-from privloss._arithmetic import TOO_MUCH, LossSum, State, filled, start_error
+from privloss._arithmetic import TOO_MUCH, LossSum, State, absorbed, filled, start_error
 from privloss._ask import Ask
 from privloss._graded import Channels, Layout, Piece, deposit, layout, levels, positions
-from privloss._laws.rows import together
+from privloss._laws.rows import MassRows, together
 from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U
 from privloss._power import Budget
 
@@ -109,6 +109,8 @@ class RowSum(LossSum):
             got = rows.hats(loss)
             p, q = self._both(got.p, got.q, loss)
             values = p if self.gauge == "p" else q
+            more_q, more_p = self.charge(loss[:, 0 if self.gauge == "p" else -1])
+            got = MassRows(got.q, got.p, got.q_only + more_q, got.p_only + more_p)
         else:
             cuts = 0.5 * (loss[:, :-1] + loss[:, 1:])
             got = rows.cells(cuts)
@@ -143,7 +145,8 @@ class RowSum(LossSum):
         terms = float(max(block.values.shape[1] for block in (*a.blocks, *b.blocks))) + 8.0 * len(span) + 16
         eta_q, eta_x = a.eta_q + b.eta_q + (terms + 16) * U, a.eta_x + b.eta_x + 2 * U * np.abs(a.offset + b.offset)
         eta_x = eta_x + (2 * terms * U if self.side == "lower" else 0.0)
-        q_only, p_only = (x + y * (1 - x) for x, y in ((a.q_only, b.q_only), (a.p_only, b.p_only)))
+        more = self.charge(self.far(a.blocks, a.offset) + self.far(b.blocks, b.offset))
+        q_only, p_only = absorbed(a.q_only, b.q_only, more[0]), absorbed(a.p_only, b.p_only, more[1])
         return pieces, Batch([], a.offset + b.offset, q_only, p_only, eta_q, eta_x, a.terms + b.terms, copies)
 
     def moved(self, batch: Batch, slots: Layout) -> Batch:
@@ -189,6 +192,7 @@ class RowSum(LossSum):
             sums = [np.cumsum(mass[:, ::turn], axis=1) for mass in masses]
             allowed = np.logical_and(*(x <= left[:, None] for x, left in zip(sums, budgets, strict=True)))
             n, size = int(np.min(allowed.sum(axis=1))), block.values.shape[1]
+            n = max(n, self._unreached(block, batch.offset, right=right))
             if n >= size and len(kept) > 1:
                 cut.append(kept.pop(where))
                 budgets = tuple(left - x[:, -1] for x, left in zip(sums, budgets, strict=True))
@@ -203,11 +207,19 @@ class RowSum(LossSum):
             break
         return kept, cut
 
+    def _unreached(self, block: Piece, offset: FloatArray, *, right: bool) -> int:
+        """How many points of the block all rows have out of reach."""
+        if right == (self.gauge == "p"):
+            return 0
+        loss = self.points(block.shift, np.arange(block.start, block.stop, dtype=np.float64), offset)
+        return int(np.count_nonzero((self.reached(loss) != loss).all(axis=0)))
+
     def _masses(self, block: Piece, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         loss = self.points(block.shift, np.arange(block.start, block.stop, dtype=np.float64), offset)
         mass = block.values[: self.rows]
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
-            other = np.nan_to_num(mass * np.exp(-loss if self.gauge == "p" else loss), nan=0.0, posinf=1.0)
+            other = block.values[-self.rows :] * np.exp(-loss if self.gauge == "p" else loss)
+        other = np.nan_to_num(other, nan=0.0, posinf=1.0)
         return (other, mass) if self.gauge == "p" else (mass, other)
 
     def _folded(
@@ -366,10 +378,12 @@ class Plan:
             low = np.array([law.low for law in laws])
             anchor = np.where(np.isfinite(low) & (np.abs(low) < 2.0**40 * step), low, 0.0)
             offset = anchor + step * np.round((parts.mean[chosen] - anchor) / step)
-            first = int(np.floor(((parts.lo[chosen] - offset) / self.unit).min()))
-            last = int(np.ceil(((parts.hi[chosen] - offset) / self.unit).max()))
+            arithmetic = self.arithmetic(chosen.size)
+            lo, hi = arithmetic.reached(parts.lo[chosen]), arithmetic.reached(parts.hi[chosen])
+            first = int(np.floor(((lo - offset) / self.unit).min()))
+            last = int(np.ceil(((hi - offset) / self.unit).max()))
             slots = self.slots(octave, shift, first, max(last, first + 1))
-            yield self.arithmetic(chosen.size).begin(laws, slots, offset, parts.rounds[chosen])
+            yield arithmetic.begin(laws, slots, offset, parts.rounds[chosen])
 
     def groups(self, octave: int, sums: list[Batch], *, singles: bool) -> Iterator[Batch]:
         """All rows of an octave in batches of at most ``ROWS``."""

@@ -113,7 +113,7 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     for law, shape, origin, (_, rounds) in zip(laws, shapes, origins, parts, strict=True):
         ask.check_time()
         arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
-        lo, hi = law.window(below.tail, below.tail)
+        lo, hi = map(arithmetic.reached, law.window(below.tail, below.tail))
         hi = min(hi, lo + MOST_RANGE)
         bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
         if math.isfinite(law.low):
@@ -195,6 +195,7 @@ def as_pair(law: Law, ask: Ask) -> Pair:
     widest = max(3.0, 1e-3 * max(abs(lo), abs(hi)))  # an answer moves by a spacing at most
     unit = max(ask.spacing * min(shape.at(1)[1], widest) or 1.0, 64 * U * max(abs(lo), abs(hi)), 1e-290)
     arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
+    lo, hi = map(arithmetic.reached, (lo, hi))
     bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
     place = shape.place(1, 1, origin, 0)
     state = arithmetic.start(law, slots_for(arithmetic, place, ask, bottom, max(top, bottom + 1)))
