@@ -136,7 +136,7 @@ def graded_state(rng: np.random.Generator, arithmetic: RatioSum, deep: bool) -> 
 @pytest.mark.parametrize("side", ["upper", "lower"])
 def test_ratio_sum_bounds_the_exact_sum(side: Any, deep: bool) -> None:
     rng = np.random.default_rng(4)
-    ask = Ask(side, "remove", 0.1, 1e-9, -10.0)
+    ask = Ask(side, "remove", 0.1, 1e-9, -10.0, -10.0)
     checked = 0
     for trial in range(12):
         arithmetic = RatioSum(1 / 16, 0.0, side)
@@ -186,7 +186,7 @@ def test_loss_sum_bounds_the_exact_sum(side: Any, gauge: Any) -> None:
             law = from_outcomes(q / q.sum(), p / p.sum(), side=side)
             states.append(arithmetic.start(law, layout(0, 16, -100, 100, 0)))
         pieces, bare = arithmetic.add(*states)
-        ask = Ask(side, direction, 0.1, 1e-9, -10.0)
+        ask = Ask(side, direction, 0.1, 1e-9, -10.0, -10.0)
         got = settle(arithmetic, pieces, bare, Place(0.0, 20 * 0.05, 0.0, 0), ask)
         got = arithmetic.trim(got, (1e-6, 1e-6), (1e-6, 1e-6))
         curve = Curve(as_pair(arithmetic.finish(got), ask), direction)

@@ -343,7 +343,7 @@ def test_a_mixture_of_nothing_is_an_atom() -> None:
 
 
 def ask(side: Side) -> Ask:
-    return Ask(side=side, direction="remove", spacing=0.1, tail=1e-20, focus=-14.0)
+    return Ask(side=side, direction="remove", spacing=0.1, tail=1e-20, focus=-14.0, deep=-14.0)
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.7, 3.0, 250.0])

@@ -219,7 +219,7 @@ def test_bounds_hold_however_given_masses_are_read(seed: int) -> None:
     )
     if seed % 3 == 0:
         p = np.array([0.0, 0.25, 0.75]) * (1 + miss[0])
-    look = Ask(side="upper", direction="remove", spacing=0.03, tail=0.0, focus=-1.0)
+    look = Ask(side="upper", direction="remove", spacing=0.03, tail=0.0, focus=-1.0, deep=-1.0)
     upper = pl.Outcomes(p, q).law(look)
     lower = pl.Outcomes(p, q).law(replace(look, side="lower"))
     assert isinstance(lower, Pair) and isinstance(upper, Pair)

@@ -30,6 +30,7 @@ LN2 = math.log(2.0)
 TOO_MUCH = 1e120
 WIDE = 32.0  # spacing of losses up to which a move goes both ways
 REACH = 300.0  # losses to which the measure that is not stored is followed: twice that is still within a double
+UNSEEN = 2 * REACH + 50.0  # losses beyond this are said to be this
 VANISHED = 1e-300  # more than all that can underflow in one sum
 
 
@@ -357,7 +358,7 @@ class RatioSum(Arithmetic):
             else:
                 mass, keep = block.values[1], (block.values[0] > 0) & (block.values[1] > 0)
                 q_only += float(plain[block.values[1] <= 0].sum())
-                with np.errstate(divide="ignore", invalid="ignore"):
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                     near = np.log1p((mass - plain) / plain)
                     far = np.log(mass / block.values[0]) + k * LN2
                     here = np.where(np.abs(mass - plain) < 0.5 * plain, near, far)
@@ -544,21 +545,32 @@ class LossSum(Arithmetic):
         for block in state.blocks:
             point = self.loss(block.shift, np.arange(block.start, block.stop, dtype=np.float64), state.offset)
             one = block.values[0]
-            keep = one > 0
             if self.side == "lower":
                 other = block.values[1]
-                keep &= (other > 0) & np.isfinite(other)
+                one = self._seen(one, other, point)
+                keep = (one > 0) & (other > 0) & np.isfinite(other)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     top, bottom = (one, other) if self.gauge == "p" else (other, one)
                     near = np.log1p((top - bottom) / bottom)
                     far = np.log(top) - np.log(bottom)
                     point = point + np.where(np.abs(top - bottom) < 0.5 * bottom, near, far)
+            else:
+                keep = one > 0
             point, one = point[keep], one[keep]
             with np.errstate(over="ignore", under="ignore"):
                 loss.append(point)
                 q.append(one * np.exp(-point) if self.gauge == "p" else one)
                 p.append(one if self.gauge == "p" else one * np.exp(point))
         return _sorted_pair(loss, q, p, state.q_only, state, self.side)
+
+    def _seen(self, one: FloatArray, other: FloatArray, point: FloatArray) -> FloatArray:
+        """The stored measure where it has underflowed beside a large share of the other: at least e^-650 of that,
+        which lowers the bound of the other's direction, and is nothing beside the floor of its own."""
+        if not self.whole:
+            return one
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            least = other * np.exp((-point if self.gauge == "p" else point) - UNSEEN)
+        return np.maximum(one, np.minimum(np.nan_to_num(least, nan=0.0), math.exp(-UNSEEN)))
 
 
 def _sorted_pair(

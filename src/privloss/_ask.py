@@ -26,6 +26,7 @@ class Ask:
       divided by the rounds of a composition, and grows by 1/rate through a subsampling.
     * ``focus``: log of the probability at which the law is looked at (the delta of the question). It only places
       lattices; no bound depends on it.
+    * ``deep``: the same for the whole question, where ``focus`` is what of it falls to one of many rounds.
     * ``nested``: whether something is done to the law afterwards, so that both of its measures matter in both tails.
     * ``deadline``: ``time.perf_counter()`` after which to give up. It makes no difference to what is asked.
     """
@@ -35,6 +36,7 @@ class Ask:
     spacing: float
     tail: float
     focus: float
+    deep: float
     nested: bool = False
     deadline: float = field(default=inf, compare=False)
 
@@ -42,7 +44,12 @@ class Ask:
         return replace(self, tail=self.tail / rounds, focus=self.focus / rounds)
 
     def per_rate(self, log_rate: float) -> Ask:
-        return replace(self, focus=min(self.focus - log_rate, -0.5))
+        return replace(self, focus=min(self.focus - log_rate, -0.5), deep=min(self.deep - log_rate, -0.5))
+
+    def per_step(self, steps: int) -> Ask:
+        """For one of the steps of an allocation; for ``add``, all of them are small together."""
+        share = 1 / steps if self.direction == "add" else 1.0
+        return replace(self, nested=True, focus=self.focus * share, deep=self.deep * share)
 
     def check_time(self) -> None:
         if time.perf_counter() > self.deadline:

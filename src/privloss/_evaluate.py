@@ -17,6 +17,7 @@ import numpy as np
 from privloss._arithmetic import LossSum, RatioSum, State
 from privloss._ask import Ask
 from privloss._batch import Parts, look, sum_of_many
+from privloss._largest import largest
 from privloss._laws.rows import KINDS, SubsampledRows
 from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U, from_outcomes
 from privloss._power import Budget, Place, Shape, join, power, slots_for
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 SAMPLES = 400  # losses at which a law is looked at to place its lattice
 MANY = 24  # different parts from which a composition is added in batches
 EXACT_CORE = 2048  # points kept apart when a law lives on a lattice of its own
-WIDEST = 1400.0  # of losses in one sum of ratios
+WIDEST = 1300.0  # of losses in one sum of ratios
 MOST_RANGE = 1e6  # of losses in one lattice: what lies beyond its right end counts as infinite
 
 
@@ -41,7 +42,7 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
     ratios."""
     total = sum(steps for _, steps in parts)
     shares = [steps / total for _, steps in parts] if weights is None else list(weights)
-    below = replace(ask, nested=True, focus=ask.focus / total if ask.direction == "add" else ask.focus)
+    below = ask.per_step(total)
     laws = [of.law(below) for of, _ in parts]
     scales = [share * total / steps for share, (_, steps) in zip(shares, parts, strict=True)]
     if len(parts) == 1 and _too_wide(laws[0], ask):
@@ -84,8 +85,12 @@ def _without_sums(law: Law, steps: int, ask: Ask) -> Law:
     """Bounds of an allocation whose ratios no double can hold together.
 
     Who is told which step was chosen sees the law of one step: an upper bound. Who sees one step only, sees
-    the law of one step subsampled at 1/steps: a lower bound.
+    the law of one step subsampled at 1/steps: a lower bound. The largest ratio says more, but for the removed.
     """
+    if steps > 1 and (ask.side == "lower" or ask.direction == "add"):
+        bound = largest(law, steps, ask)
+        if bound is not None:
+            return bound
     if ask.side == "upper":
         return law
     return _subsampled_pair(law, 1 / steps) if isinstance(law, Pair) else Subsampled(law, 1 / steps)
@@ -204,9 +209,9 @@ def as_pair(law: Law, ask: Ask) -> Pair:
 
 def _position(loss: float, scale: float, origin: float, unit: float) -> int:
     """Position of a ratio, which may be far beyond the largest double."""
-    if loss < 600:
+    binary = (loss + math.log(scale) - math.log(unit)) / math.log(2.0)
+    if loss < 600 and binary < 1000:
         return math.floor((scale * math.exp(loss) - scale * origin) / unit)
-    binary = (loss + math.log(scale / unit)) / math.log(2.0)
     return int(2.0 ** (binary % 1.0 + 52)) << (math.floor(binary) - 52)
 
 
@@ -229,7 +234,13 @@ def _ratio_shape(law: Law, steps: int, ask: Ask) -> Shape:
     if got.q_only > 0:
         values, weights = np.concatenate(([0.0], values)), np.concatenate(([got.q_only], weights))
     if ask.direction == "add":
-        return Shape(values, weights).lean_left(steps, ask.focus)
+        shape = Shape(values, weights).lean_left(steps, ask.focus)
+        mean, sd = shape.at(steps)
+        if ask.deep < 1.5 * ask.focus and sd > 0.25 * mean:
+            # One of many rounds may be as small as all of them together, and here that is octaves below the rest.
+            low = Shape(values, weights).lean_left(steps, math.log(ask.tail))
+            return low if low.at(steps)[0] < 3 * ask.spacing * sd else shape
+        return shape
     return Shape(values, weights, lean=min(math.sqrt(-2 * ask.focus), 12.0), whole=1.0)
 
 

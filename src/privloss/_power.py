@@ -49,7 +49,7 @@ class Shape:
         # All the weight may end at one sample: then its distance to the next is all that is known of the width.
         i = int(np.argmax(weights))
         apart = float(self.values[min(i + 1, weights.size - 1)] - self.values[max(i - 1, 0)])
-        return Shape(self.values, weights, least=max(1e-5 * self.at(1)[1], 0.05 * apart))
+        return Shape(self.values, weights, least=max(1e-5 * Shape(self.values, weights).at(1)[1], 0.05 * apart, 1e-300))
 
     def at(self, count: int) -> tuple[float, float]:
         """(mean, standard deviation) of the sum of ``count`` terms."""
@@ -85,15 +85,16 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
     """Weights times e^(-slope * value), the slope such that the sum of ``count`` is there with log-probability
     ``focus``."""
     weights = weights / (float(weights.sum()) or 1.0)
-    sd = _moments(values, weights)[1]
+    sd = _moments(values, weights)[1] or float(np.ptp(values))
     start = values - values.min()
-    if start.max() <= 0.0 or sd <= 0.0:
+    if start.max() <= 0.0:
         return weights
-    limit = 1e290 / float(start.max())
+    limit = 1e300
     log_weights = np.log(np.maximum(weights, 1e-320))
 
     def lean(slope: float) -> tuple[float, FloatArray]:
-        logs = log_weights - slope * start
+        with np.errstate(over="ignore"):
+            logs = log_weights - slope * start
         top = float(logs.max())
         new = np.exp(logs - top)
         total = float(new.sum())
@@ -101,7 +102,7 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
         new /= total
         return -slope * float(new @ start) - log_m, new
 
-    lo, hi, factor = 0.0, min(math.sqrt(-2 * focus / count) / sd, limit), 4.0
+    lo, hi, factor = 0.0, min(math.sqrt(-2 * focus / count) / max(sd, 1e-290), limit), 4.0
     top = 1e3 / max(float(np.diff(values).min(initial=1.0)), 1e-290)  # beyond, all is at the smallest value
     while count * lean(hi)[0] < -focus and hi < min(top, limit):
         lo, hi, factor = hi, min(hi * factor, limit), min(factor * factor, 1e16)

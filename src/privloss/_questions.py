@@ -73,7 +73,7 @@ class Look:
     deadline: float
 
     def ask(self, side: Side, direction: Direction) -> Ask:
-        return Ask(side, direction, self.spacing, self.tail, self.focus, self.nested, self.deadline)
+        return Ask(side, direction, self.spacing, self.tail, self.focus, self.focus, self.nested, self.deadline)
 
 
 # Pairs by scheme and resolution: a question asked again, or another one of the same scheme, costs nothing.

@@ -386,7 +386,7 @@ class Mechanism(Scheme):
         from privloss._ask import Ask
         from privloss._pair import Pair
 
-        law = self.law(Ask(side, "remove", spacing=0.1, tail=0.0, focus=-1.0))
+        law = self.law(Ask(side, "remove", spacing=0.1, tail=0.0, focus=-1.0, deep=-1.0))
         low, high = law.low, law.high
         if isinstance(law, Pair):
             low, high = -math.inf if law.q_only > 0 else low, math.inf if law.p_only > 0 else high
