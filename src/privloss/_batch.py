@@ -24,14 +24,13 @@ from privloss._ask import Ask
 from privloss._graded import Channels, Layout, Piece, deposit, layout, levels, positions
 from privloss._laws.rows import MassRows, together
 from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U
-from privloss._power import Budget
+from privloss._power import MOST_RANGE, Budget
 
 ROWS = 128  # in one batch: enough to make Python's share small, few enough for the processor's cache
 COARSE, FINE = 3.0, 0.5  # spacing of single parts, and of their sums, over the spacing asked for
 SHORT = 28  # points up to which a convolution of many rows goes point by point
 BODY = 5.0  # standard deviations to which the core of a single part reaches
 NARROW = 1e-3  # of the mean variance: parts below it are placed as if they had it
-MOST_RANGE = 1e6  # as in one lattice
 
 
 @dataclass(frozen=True)
@@ -227,11 +226,11 @@ class RowSum(LossSum):
     ) -> tuple[FloatArray, FloatArray]:
         """The masses of ``cut`` moved into the end of ``edge``, in place, and what the atoms gain: ``LossSum.fold``."""
         rows, at = self.rows, edge.values.shape[1] - 1 if right else 0
-        end = math.ldexp(edge.start + at, edge.shift) * self.unit
+        end = math.ldexp(edge.start + at, edge.shift)
         more = np.zeros(rows)
         for piece in cut:
             i = np.arange(piece.start, piece.stop, dtype=np.float64)
-            away = np.ldexp(i, piece.shift) * self.unit - end  # positive on the right, negative on the left
+            away = (np.ldexp(i, piece.shift) - end) * self.unit  # positive on the right, negative on the left
             loss = self.points(piece.shift, i, offset)
             mass, other = piece.values[:rows], piece.values[rows:]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -20,7 +20,7 @@ from privloss._batch import Parts, look, sum_of_many
 from privloss._largest import largest
 from privloss._laws.rows import KINDS, SubsampledRows
 from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U, from_outcomes
-from privloss._power import Budget, Place, Shape, join, power, slots_for
+from privloss._power import MOST_RANGE, Budget, Place, Shape, join, power, slots_for
 
 if TYPE_CHECKING:
     from privloss._scheme import Scheme
@@ -29,7 +29,6 @@ SAMPLES = 400  # losses at which a law is looked at to place its lattice
 MANY = 24  # different parts from which a composition is added in batches
 EXACT_CORE = 2048  # points kept apart when a law lives on a lattice of its own
 WIDEST = 1300.0  # of losses in one sum of ratios
-MOST_RANGE = 1e6  # of losses in one lattice: what lies beyond its right end counts as infinite
 
 
 def allocate_law(of: Scheme, steps: int, ask: Ask) -> Law:
@@ -61,7 +60,7 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
         lattice, origin = None, 0.0
         unit = min(ask.spacing * scale * shape.at(1)[1] for scale, shape in zip(scales, shapes, strict=True))
         unit = max(unit, 1e-290)
-    arithmetic = RatioSum(unit, origin, ask.side)
+    arithmetic = RatioSum(unit, origin, ask.side, deadline=ask.deadline)
     done: list[tuple[State, Place]] = []
     for law, shape, scale, (_, steps) in zip(laws, shapes, scales, parts, strict=True):
         scaled = replace(shape, values=shape.values * scale, whole=shape.whole * scale)
@@ -106,19 +105,21 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
     gauge = "p" if ask.direction == "remove" else "q"
     shapes = [_loss_shape(law, rounds, ask, gauge, len(parts)) for law, (_, rounds) in zip(laws, parts, strict=True)]
     lattice = _lattice_of(laws[0].atoms) if len(parts) == 1 else None
+    windows = [law.window(below.tail, below.tail) for law in laws]
     if lattice:
         origins, unit = [lattice[0]], lattice[1] / math.ceil(min(lattice[1], 2000.0))
     else:
         origins = [law.low if math.isfinite(law.low) else 0.0 for law in laws]
         units = [ask.spacing * min(shape.at(1)[1], 10.0) for shape in shapes]
-        unit = max(min((u for u in units if u > 0), default=1.0), 64 * U * max(map(abs, origins)), 1e-290)
+        farthest = max(abs(end) for ends in (*windows, origins) for end in ends)
+        unit = max(min((u for u in units if u > 0), default=1.0), 64 * U * farthest, 1e-290)
     budget = _loss_budget(ask, gauge)
     exact = EXACT_CORE if lattice else 0
     done = []
-    for law, shape, origin, (_, rounds) in zip(laws, shapes, origins, parts, strict=True):
+    for law, shape, origin, window, (_, rounds) in zip(laws, shapes, origins, windows, parts, strict=True):
         ask.check_time()
-        arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
-        lo, hi = map(arithmetic.reached, law.window(below.tail, below.tail))
+        arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested, deadline=ask.deadline)
+        lo, hi = map(arithmetic.reached, window)
         hi = min(hi, lo + MOST_RANGE)
         bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
         if math.isfinite(law.low):
@@ -199,7 +200,7 @@ def as_pair(law: Law, ask: Ask) -> Pair:
     origin = law.low if math.isfinite(law.low) else 0.0
     widest = max(3.0, 1e-3 * max(abs(lo), abs(hi)))  # an answer moves by a spacing at most
     unit = max(ask.spacing * min(shape.at(1)[1], widest) or 1.0, 64 * U * max(abs(lo), abs(hi)), 1e-290)
-    arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested)
+    arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested, deadline=ask.deadline)
     lo, hi = map(arithmetic.reached, (lo, hi))
     bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
     place = shape.place(1, 1, origin, 0)

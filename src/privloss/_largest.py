@@ -53,6 +53,8 @@ def largest(law: Law, steps: int, ask: Ask) -> Pair | None:
 def _powers(law: Law, steps: int, ask: Ask) -> Powers:
     lo, hi = law.window(ask.tail, ask.tail)
     cuts = np.linspace(lo, max(hi, lo + 1e-9 * (1 + abs(lo))), CUTS)
+    if isinstance(law, Pair):  # its masses may be close together, far apart
+        cuts = np.unique(np.concatenate((cuts, law.grid(CUTS, ask.tail, ask.tail))))
     got = law.cells(cuts)
     below = got.q_only + np.cumsum(got.q)  # Q-mass up to the right edge
     above = np.append(np.cumsum(got.q[:0:-1])[::-1], 0.0)
@@ -61,7 +63,7 @@ def _powers(law: Law, steps: int, ask: Ask) -> Powers:
         ratio = np.log1p(-np.minimum(got.q / below, 1.0))  # of F at the left edge to F at the right
         top = np.where(steps * log > -MOST_LOG, np.exp(np.maximum(steps * log, -MOST_LOG)), 0.0)
         share, share_of_rest = -np.expm1(steps * ratio), -np.expm1((steps - 1) * ratio) if steps > 1 else 0.0 * ratio
-    error = law.eta_q + (CUTS + 32) * U
+    error = law.eta_q + (cuts.size + 32) * U
     lost = abs(float(below[-1]) - 1.0)  # F may have been found from a tail and a total of 1
     eta = 4 * MOST_LOG * error + steps * lost
     left, right = np.concatenate(([-np.inf], cuts)), np.append(cuts, np.inf)

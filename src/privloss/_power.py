@@ -17,6 +17,7 @@ from privloss._ask import Ask
 from privloss._graded import Layout, Piece, deposit, layout
 from privloss._pair import FloatArray
 
+MOST_RANGE = 1e15  # of losses in one lattice: what lies beyond its right end counts as infinite
 MOST_POINTS = 60_000  # points in half a core: beyond, one convolution takes seconds
 
 

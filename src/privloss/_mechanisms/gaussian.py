@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from privloss._ask import Ask
     from privloss._pair import Law
 
-
-LOUDEST = 1200.0  # sensitivity over sigma; beyond, losses of a million, only the lower bound is finite
+FARTHEST = 1e140  # sensitivity over sigma; beyond, losses are more than a double holds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,12 +35,16 @@ class Gaussian(Mechanism):
         fix(self, sigma=positive(sigma=self.sigma), sensitivity=positive(sensitivity=self.sensitivity))
 
     def law(self, ask: Ask) -> Law:
+        from privloss._laws.faraway import NEAREST, far_gaussian
         from privloss._laws.gaussian import GaussianLaw
         from privloss._pair import nothing_hidden
 
-        if self.sensitivity <= LOUDEST * self.sigma:
+        if self.sensitivity <= NEAREST * self.sigma:
             return GaussianLaw(self.sigma, self.sensitivity)
-        return GaussianLaw(1.0, LOUDEST) if ask.side == "lower" else nothing_hidden()
+        a = self.sensitivity / self.sigma
+        if ask.side == "upper" and a > FARTHEST:
+            return nothing_hidden()
+        return far_gaussian(min(a, FARTHEST), ask.spacing, ask.side)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
