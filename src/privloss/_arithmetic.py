@@ -14,13 +14,13 @@ the value is m o + u i 2^k.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from privloss._ask import Side
+from privloss._ask import Side, check_time
 from privloss._graded import Channels, Layout, Level, Piece, add_pieces, levels, positions, unscale
 from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U
 
@@ -31,6 +31,7 @@ TOO_MUCH = 1e120
 WIDE = 32.0  # spacing of losses up to which a move goes both ways
 REACH = 300.0  # losses to which the measure that is not stored is followed: twice that is still within a double
 UNSEEN = 2 * REACH + 50.0  # losses beyond this are said to be this
+AT_ONCE = 10_000_000  # products between two looks at the clock: tens of milliseconds, more where many underflow
 VANISHED = 1e-300  # more than all that can underflow in one sum
 
 
@@ -58,8 +59,18 @@ class State:
         return sum(block.values.shape[1] for block in self.blocks)
 
 
-def correlate(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.convolve(a, b)
+def convolved(a: FloatArray, b: FloatArray, deadline: float = math.inf) -> FloatArray:
+    """The convolution; a large one in parts, the time watched between them. However it is cut, an entry sums as many
+    products."""
+    if a.size * b.size <= AT_ONCE:
+        return np.convolve(a, b)
+    a, b = (a, b) if a.size >= b.size else (b, a)
+    out, part = np.zeros(a.size + b.size - 1), AT_ONCE // b.size + 1
+    for at in range(0, a.size, part):
+        check_time(deadline)
+        piece = np.convolve(a[at : at + part], b)
+        out[at : at + piece.size] += piece
+    return out
 
 
 def _half(shift: int) -> tuple[float, float]:
@@ -95,10 +106,14 @@ class Arithmetic:
     unit: float
     origin: float
     side: Side
+    deadline: float = field(default=math.inf, kw_only=True)
 
     @cached_property
     def channels(self) -> Channels:
         raise NotImplementedError
+
+    def convolved(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return convolved(a, b, self.deadline)
 
     def clean(self, blocks: list[Piece]) -> list[Piece]:
         """Blocks whose numbers are fit for another product."""
@@ -266,10 +281,10 @@ class RatioSum(Arithmetic):
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
         start = own.start + plain.start
         if self.side == "upper":
-            return Piece(own.shift, start, correlate(own.values[0], plain.values[0])[None, :])
-        p = weights[0] * correlate(own.values[1], plain.values[0])
-        p += weights[1] * np.ldexp(correlate(own.values[0], plain.values[1]), -own.shift)
-        return Piece(own.shift, start, np.stack((correlate(own.values[0], plain.values[0]), p)))
+            return Piece(own.shift, start, self.convolved(own.values[0], plain.values[0])[None, :])
+        p = weights[0] * self.convolved(own.values[1], plain.values[0])
+        p += weights[1] * np.ldexp(self.convolved(own.values[0], plain.values[1]), -own.shift)
+        return Piece(own.shift, start, np.stack((self.convolved(own.values[0], plain.values[0]), p)))
 
     def square(self, level: Level) -> list[Piece]:
         if not level.own:
@@ -281,14 +296,14 @@ class RatioSum(Arithmetic):
         assert twice is not None
         pieces = []
         for own in level.own:
-            q = correlate(own.values[0], twice.values[0])[None, :]
+            q = self.convolved(own.values[0], twice.values[0])[None, :]
             if self.side == "upper":
                 pieces.append(Piece(own.shift, own.start + twice.start, q))
                 continue
-            p = correlate(own.values[1], once.values[0])
+            p = self.convolved(own.values[1], once.values[0])
             pieces.append(Piece(own.shift, own.start + twice.start, np.stack((q[0], p))))
             if level.fine is not None:
-                cross = np.ldexp(correlate(own.values[0], level.fine.values[1]), -own.shift)
+                cross = np.ldexp(self.convolved(own.values[0], level.fine.values[1]), -own.shift)
                 rows = np.stack((np.zeros_like(cross), cross))
                 pieces.append(Piece(own.shift, own.start + level.fine.start, rows))
         return pieces
@@ -484,7 +499,7 @@ class LossSum(Arithmetic):
         return blocks
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
-        rows = [correlate(x, y) for x, y in zip(own.values, plain.values, strict=True)]
+        rows = [self.convolved(x, y) for x, y in zip(own.values, plain.values, strict=True)]
         return Piece(own.shift, own.start + plain.start, np.stack(rows))
 
     def square(self, level: Level) -> list[Piece]:
@@ -511,10 +526,11 @@ class LossSum(Arithmetic):
 
     def fold(self, cut: list[Piece], edge: Piece, at: int, state: State, *, right: bool) -> tuple[float, float]:
         more_q = more_p = 0.0
-        end = float(self.loss(edge.shift, np.array([float(edge.start + at)]), state.offset)[0])
+        end = math.ldexp(edge.start + at, edge.shift)
         for piece in cut:
-            loss = self.loss(piece.shift, np.arange(piece.start, piece.stop, dtype=np.float64), state.offset)
-            away = loss - end  # positive on the right, negative on the left
+            i = np.arange(piece.start, piece.stop, dtype=np.float64)
+            loss = self.loss(piece.shift, i, state.offset)
+            away = (np.ldexp(i, piece.shift) - end) * self.unit  # positive on the right, negative on the left
             mass = piece.values[0]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 if self.side == "lower" and not self.whole and right == (self.gauge == "q"):

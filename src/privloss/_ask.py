@@ -15,6 +15,11 @@ class OutOfTime(Exception):
     """Raised inside the evaluator when the deadline has passed; the question answers with what it has."""
 
 
+def check_time(deadline: float) -> None:
+    if time.perf_counter() > deadline:
+        raise OutOfTime
+
+
 @dataclass(frozen=True)
 class Ask:
     """One evaluation.
@@ -52,5 +57,4 @@ class Ask:
         return replace(self, nested=True, focus=self.focus * share, deep=self.deep * share)
 
     def check_time(self) -> None:
-        if time.perf_counter() > self.deadline:
-            raise OutOfTime
+        check_time(self.deadline)

@@ -11,7 +11,7 @@ pays for what underflowed on the way.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,10 @@ class Curve:
 
     pair: Pair
     direction: Direction
+
+    def bare(self) -> Curve:
+        """The same without its allowances, which is no bound: to tell what they cost."""
+        return Curve(replace(self.pair, eta_q=0.0, eta_x=0.0), self.direction)
 
     @cached_property
     def seen(self) -> Pair:
@@ -84,6 +88,8 @@ class Curve:
         base = float(points[lo - 1]) if lo else 0.0
         above = seen.loss > base
         loss, p = seen.loss[above], seen.p[above]
+        if not loss.size:  # only the allowances are above the goal
+            return max(base + self.sign * self.slip, 0.0)
         # On this segment delta is A - e^epsilon B. Seen from its left end while that is near, else from its right end.
         near = float(loss[0]) - base < 1.0
         anchor = base if near else float(loss[0])

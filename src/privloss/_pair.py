@@ -29,7 +29,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 U = 2.0**-53  # unit roundoff
-EXP_ULPS = 4.0  # exp, expm1, log, log1p of NumPy are assumed within 4 u relative; tests/test_rounding.py checks it
+EXP_ULPS = 4.0  # exp, expm1, log, log1p of NumPy are assumed within 4 u relative; tests/test_graded.py checks it
 
 
 class Masses(NamedTuple):

@@ -32,6 +32,7 @@ Either = Literal["remove", "add", "both"]
 
 FIRST = 0.03  # spacing, in standard deviations, that gives a relative gap of about 5e-4
 FINEST = 2e-4  # below it, one convolution takes a second
+NOTICED = 1e-9  # allowances for rounding below it decide nothing that is asked
 TINIEST = 1e-265  # masses below it have underflowed somewhere
 ROUNDS = 40
 
@@ -109,21 +110,27 @@ class Seen:
 
     def __init__(self, plain: Scheme, question: Question, direction: Either, look: Look) -> None:
         self.points, self.eta = 0, 0.0
-        first: Direction = "add" if direction == "add" else "remove"
-        self.lower, self.upper = self._direction(plain, question, look, first)
+        self._question = question
+        self._first = self._both_sides(plain, look, "add" if direction == "add" else "remove")
+        self.lower, self.upper = question.bounds(*self._first)
         if direction == "both":
             self._add(plain, question, look)
+
+    def rounded(self, rtol: float, atol: float) -> bool:
+        """Whether the gap is mostly the allowance for rounding, which finer lattices make wider."""
+        if self.eta < NOTICED:
+            return False
+        bare = self._question.bounds(*(end.bare() for end in self._first))
+        return _excess(*bare, rtol, atol) < 0.3 * _excess(*self._question.bounds(*self._first), rtol, atol)
 
     def _curve(self, plain: Scheme, look: Look, side: Side, direction: Direction) -> Curve:
         got = curve(plain, look, side, direction)
         self.points, self.eta = max(self.points, got.pair.loss.size), max(self.eta, got.eta)
         return got
 
-    def _direction(
-        self, plain: Scheme, question: Question, look: Look, direction: Direction
-    ) -> tuple[FloatArray, FloatArray]:
+    def _both_sides(self, plain: Scheme, look: Look, direction: Direction) -> tuple[Curve, Curve]:
         upper = self._curve(plain, look, "upper", direction)
-        return question.bounds(self._curve(plain, look, "lower", direction), upper)
+        return self._curve(plain, look, "lower", direction), upper
 
     def _add(self, plain: Scheme, question: Question, look: Look) -> None:
         """Take the worse direction. Where add's safe end shows that it never is, its other side is not needed."""
@@ -167,6 +174,9 @@ def solve(
         excess = _excess(*best, rtol, atol)
         if excess <= 1.0:
             reason = MET
+            break
+        if seen.rounded(rtol, atol):
+            reason = ROUNDING
             break
         new_mass = min(max(question.mass(seen.lower, seen.upper), TINIEST), 1.0)
         moved = abs(math.log(new_mass) - math.log(mass)) > 2.0
