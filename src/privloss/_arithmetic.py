@@ -28,7 +28,8 @@ Losses = TypeVar("Losses", float, FloatArray)  # of one measure, or of rows
 
 LN2 = math.log(2.0)
 TOO_MUCH = 1e120
-WIDE = 32.0  # spacing of losses up to which a move goes both ways
+FAINT, PLAIN = 1e-290, 1e-275  # a second measure below the one beside a first above the other may have underflowed
+WIDE = 2.0  # spacing of losses from which a move goes one way: less is lost so
 REACH = 300.0  # losses to which the measure that is not stored is followed: twice that is still within a double
 UNSEEN = 2 * REACH + 50.0  # losses beyond this are said to be this
 AT_ONCE = 10_000_000  # products between two looks at the clock: tens of milliseconds, more where many underflow
@@ -118,6 +119,10 @@ class Arithmetic:
     def clean(self, blocks: list[Piece]) -> list[Piece]:
         """Blocks whose numbers are fit for another product."""
         return blocks
+
+    def centred(self, state: State) -> State:
+        """The same measure, its numbers of moderate size."""
+        return state
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
         """All pairs of a stored piece and a plain one; ``weights`` are the shares of steps of the two."""
@@ -415,8 +420,7 @@ class LossSum(Arithmetic):
             left, right = (minor, major) if up else (major, minor)
             return left, right
         if s > WIDE:  # halves would overflow: merge all of it into the neighbour where the second measure shrinks
-            shrink = math.exp(-min(s, 300.0))  # no less, or it would vanish; more of it only lowers the bound
-            whole, none = np.array([[1.0], [shrink]]), np.zeros((2, 1))
+            whole, none = np.array([[1.0], [math.exp(-s)]]), np.zeros((2, 1))
             return (whole, none) if up else (none, whole)
         grow, fall = 0.5 * math.exp(s), 0.5 * math.exp(-s)  # split in two equal halves, then merge
         left, right = (fall, grow) if up else (grow, fall)
@@ -491,12 +495,36 @@ class LossSum(Arithmetic):
             return np.where(up, p, q * np.exp(np.minimum(loss, 0))), np.where(up, p * np.exp(-np.maximum(loss, 0)), q)
 
     def clean(self, blocks: list[Piece]) -> list[Piece]:
-        """On the lower side, drop outcomes whose second measure is out of all proportion to the first:
-        products of such overflow, and what they say of the answer is nothing."""
         if self.side == "lower":
             for block in blocks:
-                block.values[:, ~(block.values[1] < TOO_MUCH)] = 0.0
+                self.only_sound(block.values[0], block.values[1])
         return blocks
+
+    def only_sound(self, one: FloatArray, other: FloatArray) -> None:
+        """Leave, in place, outcomes whose second measure is fit for products. One out of all proportion overflows, and
+        says nothing of the answer: dropped. One that may have underflowed would show a loss too large: it is raised,
+        which lowers the bound of its gauge's direction; where both directions count the outcome is dropped."""
+        wrong, faint = ~(other < TOO_MUCH), (other < FAINT) & (one > PLAIN)
+        if self.whole:
+            wrong |= faint
+        else:
+            other[faint] = FAINT
+        one[wrong] = other[wrong] = 0.0
+
+    def centred(self, state: State) -> State:
+        """On the lower side merges wider than a loss of 1 leave losses that are off their points, all to one side. To
+        move the points there instead changes nothing."""
+        if self.side == "upper":
+            return state
+        one, other = (sum(float(block.values[row].sum()) for block in state.blocks) for row in (0, 1))
+        off = math.log(other / one) if one > 0 and other > 0 else 0.0  # by how much losses are below their points
+        if abs(off) < 1.0:
+            return state
+        for block in state.blocks:
+            block.values[1] *= math.exp(-off)
+        more = off if self.gauge == "p" else -off
+        eta_x = state.eta_x + (EXP_ULPS + 2 + abs(off)) * U + U * abs(state.offset)
+        return replace(state, offset=state.offset - more, eta_x=eta_x)
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
         rows = [self.convolved(x, y) for x, y in zip(own.values, plain.values, strict=True)]
@@ -544,6 +572,7 @@ class LossSum(Arithmetic):
                     edge.values[0, at] += float(mass.sum())
                     shift = -away if self.gauge == "p" else away
                     edge.values[1, at] += float(np.nan_to_num(piece.values[1] * np.exp(shift), nan=0.0).sum())
+                    self.only_sound(edge.values[0, at : at + 1], edge.values[1, at : at + 1])
                     continue
                 if self.gauge == "p":
                     stays = np.exp(-away) if right else np.ones_like(away)

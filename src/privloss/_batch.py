@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privloss._arithmetic import TOO_MUCH, LossSum, State, absorbed, filled, start_error
+from privloss._arithmetic import LossSum, State, absorbed, filled, start_error
 from privloss._ask import Ask
 from privloss._graded import Channels, Layout, Piece, deposit, layout, levels, positions
 from privloss._laws.rows import MassRows, together
@@ -129,7 +129,7 @@ class RowSum(LossSum):
     def clean(self, blocks: list[Piece]) -> list[Piece]:
         if self.side == "lower":
             for block in blocks:
-                block.values[np.tile(~(block.values[self.rows :] < TOO_MUCH), (2, 1))] = 0.0
+                self.only_sound(block.values[: self.rows], block.values[self.rows :])
         return blocks
 
     def times(self, own: Piece, plain: Piece, weights: tuple[float, float]) -> Piece:
@@ -241,6 +241,7 @@ class RowSum(LossSum):
                     edge.values[:rows, at] += mass.sum(axis=1)
                     factor = np.exp(-away if self.gauge == "p" else away)
                     edge.values[rows:, at] += np.nan_to_num(other * factor, nan=0.0).sum(axis=1)
+                    self.only_sound(edge.values[:rows, at], edge.values[rows:, at])
                 else:  # a spread onto the end and the atom: the farther it goes, the more of p (q) stays behind
                     near = right == (self.gauge == "p")
                     edge.values[:rows, at] += (mass * (np.exp(-np.abs(away)) if near else 1.0)).sum(axis=1)

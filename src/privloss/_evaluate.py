@@ -71,7 +71,7 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
         slots = slots_for(arithmetic, place, ask, bottom, _position(hi, scale, origin, unit) + 1)
         one = arithmetic.start(law, slots, scale)
         state = power(arithmetic, one, steps, scaled, budget.part(1 / len(parts)), ask, thin=False, exact=exact)
-        done.append((state, scaled.place(steps, steps, origin, exact)))
+        done.append((state, scaled.place(steps, steps, state.offset, exact)))
     return arithmetic.finish(join(arithmetic, done, budget, ask))
 
 
@@ -127,7 +127,7 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
         slots = slots_for(arithmetic, shape.place(1, rounds, origin, exact), ask, bottom, max(top, bottom + 1))
         one = arithmetic.start(law, slots)
         state = power(arithmetic, one, rounds, shape, budget.part(rounds / total), ask, thin=True, exact=exact)
-        done.append((state, shape.place(rounds, rounds, origin, exact)))
+        done.append((state, shape.place(rounds, rounds, state.offset, exact)))
     return arithmetic.finish(join(arithmetic, done, budget, ask))
 
 

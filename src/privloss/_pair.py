@@ -65,7 +65,8 @@ class Law(Protocol):
         """The losses, increasing, when the law is a short list of outcomes."""
 
     def window(self, left: float, right: float) -> tuple[float, float]:
-        """Losses (lo, hi) with Q-mass below lo at most ``left`` and P-mass above hi at most ``right``."""
+        """Losses (lo, hi) with Q-mass below lo at most ``left`` and P-mass above hi at most ``right``. Where most of a
+        measure is an atom, its complement counts as well."""
 
     def span(self, gauge: str, tail: float) -> tuple[float, float]:
         """Losses with at most ``tail`` of one measure, "p" or "q", beyond either end; wider ones will do."""
@@ -116,8 +117,10 @@ class Pair(Law):
     def window(self, left: float, right: float) -> tuple[float, float]:
         if not self.loss.size:
             return 0.0, 0.0
-        first = int(np.searchsorted(np.cumsum(self.q), left, side="right"))
-        last = int(np.searchsorted(np.cumsum(self.p[::-1]), right, side="right"))
+        below = np.maximum(np.cumsum(self.q), np.cumsum(self.p))  # of P too: nearly all of Q may be an atom
+        above = np.maximum(np.cumsum(self.p[::-1]), np.cumsum(self.q[::-1]))
+        first = int(np.searchsorted(below, left, side="right"))
+        last = int(np.searchsorted(above, right, side="right"))
         first = min(first, self.loss.size - 1)
         last = max(self.loss.size - 1 - last, 0)
         return float(self.loss[min(first, last)]), float(self.loss[max(first, last)])

@@ -70,9 +70,9 @@ class Shape:
         return count * mean, math.sqrt(count) * sd
 
     def place(self, count: int, total: int, offset: float, exact: int) -> Place:
-        """For the sum of ``count`` out of ``total`` terms, each with its own ``offset``."""
+        """For the sum of ``count`` out of ``total`` terms, less its ``offset``."""
         mean, sd = self.at(count)
-        return Place(mean - count * offset, sd, self.lean * math.sqrt(count / total), exact)
+        return Place(mean - offset, sd, self.lean * math.sqrt(count / total), exact)
 
 
 def _moments(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
@@ -145,7 +145,7 @@ def settle(arithmetic: Arithmetic, pieces: list[Piece], bare: State, place: Plac
     lo = min(piece.start << piece.shift for piece in pieces)
     hi = max((piece.stop - 1) << piece.shift for piece in pieces)
     slots = slots_for(arithmetic, place, ask, lo, hi)
-    return replace(bare, blocks=arithmetic.clean(deposit(pieces, slots, arithmetic.channels)))
+    return arithmetic.centred(replace(bare, blocks=arithmetic.clean(deposit(pieces, slots, arithmetic.channels))))
 
 
 def power(
@@ -162,7 +162,7 @@ def power(
     def done(a: State, b: State) -> State:
         ask.check_time()
         pieces, bare = arithmetic.add(a, b)
-        state = settle(arithmetic, pieces, bare, shape.place(bare.count, total, one.offset, exact), ask)
+        state = settle(arithmetic, pieces, bare, shape.place(bare.count, total, bare.offset, exact), ask)
         part = budget.part((state.count / total if thin else 1.0) / steps)
         return arithmetic.trim(state, part.left, part.right)
 
@@ -188,5 +188,6 @@ def join(arithmetic: Arithmetic, parts: list[tuple[State, Place]], budget: Budge
         pieces, bare = arithmetic.add(a, b)
         part = budget.part(share)
         state = arithmetic.trim(settle(arithmetic, pieces, bare, place, ask), part.left, part.right)
+        place = place._replace(mean=place.mean + (bare.offset - state.offset))
         heapq.heappush(heap, (sd, n, state, place))
     return heap[0][2]

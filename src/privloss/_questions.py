@@ -78,21 +78,22 @@ class Look:
 
 
 # Pairs by scheme and resolution: a question asked again, or another one of the same scheme, costs nothing.
-_cache: OrderedDict[tuple[object, ...], Pair] = OrderedDict()
+_cache: OrderedDict[tuple[object, ...], tuple[Pair, float]] = OrderedDict()
 CACHED_POINTS = 2_000_000
 
 
-def evaluate(plain: Scheme, ask: Ask) -> Pair:
-    """The pair of a simplified scheme."""
+def evaluate(plain: Scheme, ask: Ask) -> tuple[Pair, float]:
+    """The pair of a simplified scheme, and the seconds that it took or, when it was kept, had taken."""
     key = (plain, ask)
     if key in _cache:
         _cache.move_to_end(key)
         return _cache[key]
+    start = time.perf_counter()
     pair = as_pair(plain.law(ask), ask)
-    _cache[key] = pair
-    while len(_cache) > 1 and sum(kept.loss.size for kept in _cache.values()) > CACHED_POINTS:
+    _cache[key] = pair, time.perf_counter() - start
+    while len(_cache) > 1 and sum(kept.loss.size for kept, _ in _cache.values()) > CACHED_POINTS:
         _cache.popitem(last=False)
-    return pair
+    return _cache[key]
 
 
 def forget() -> None:
@@ -101,15 +102,11 @@ def forget() -> None:
     both_ways.cache_clear()
 
 
-def curve(plain: Scheme, look: Look, side: Side, direction: Direction) -> Curve:
-    return Curve(evaluate(plain, look.ask(side, direction)), direction)
-
-
 class Seen:
     """The bounds at one resolution, and what they cost."""
 
     def __init__(self, plain: Scheme, question: Question, direction: Either, look: Look) -> None:
-        self.points, self.eta = 0, 0.0
+        self.points, self.eta, self.seconds = 0, 0.0, 0.0
         self._question = question
         self._first = self._both_sides(plain, look, "add" if direction == "add" else "remove")
         self.lower, self.upper = question.bounds(*self._first)
@@ -124,8 +121,10 @@ class Seen:
         return _excess(*bare, rtol, atol) < 0.3 * _excess(*self._question.bounds(*self._first), rtol, atol)
 
     def _curve(self, plain: Scheme, look: Look, side: Side, direction: Direction) -> Curve:
-        got = curve(plain, look, side, direction)
-        self.points, self.eta = max(self.points, got.pair.loss.size), max(self.eta, got.eta)
+        pair, seconds = evaluate(plain, look.ask(side, direction))
+        got = Curve(pair, direction)
+        self.points, self.eta = max(self.points, pair.loss.size), max(self.eta, got.eta)
+        self.seconds += seconds
         return got
 
     def _both_sides(self, plain: Scheme, look: Look, direction: Direction) -> tuple[Curve, Curve]:
@@ -168,7 +167,7 @@ def solve(
         except OutOfTime:
             reason = TIME
             break
-        last = time.perf_counter() - clock
+        last = max(time.perf_counter() - clock, seen.seconds)
         points, eta = max(points, seen.points), max(eta, seen.eta)
         best = _narrower(best, (seen.lower, seen.upper))
         excess = _excess(*best, rtol, atol)
@@ -400,7 +399,7 @@ def pair(
     deadline = math.inf if seconds is None else time.perf_counter() + seconds
     look = Look(spacing, 1e-15, math.log(1e-8), True, deadline)
     try:
-        return evaluate(simplify(scheme), look.ask(side, "add" if direction == "add" else "remove"))
+        return evaluate(simplify(scheme), look.ask(side, "add" if direction == "add" else "remove"))[0]
     except OutOfTime:
         raise TimeoutError(f"no pair within seconds={seconds}: give more, or a larger rtol") from None
 
@@ -411,6 +410,6 @@ def bracket_curve(
     """Lower and upper delta at one resolution, for measuring the order of convergence."""
     plain = simplify(scheme)
     look = Look(spacing, mass * 1e-8, math.log(mass), True, math.inf)
-    ends = [curve(plain, look, side, direction) for side in ("lower", "upper")]
+    ends = [Curve(evaluate(plain, look.ask(side, direction))[0], direction) for side in ("lower", "upper")]
     lower, upper = (np.array([end.delta(float(e)) for e in epsilons]) for end in ends)
     return lower, upper
