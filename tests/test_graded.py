@@ -234,3 +234,35 @@ def test_numpy_is_as_accurate_as_assumed(name: str) -> None:
             exact = getattr(mpmath, name)(mpmath.mpf(value))
             if abs(exact) > 1e-300:
                 assert abs(mpmath.mpf(result) - exact) <= EXP_ULPS * U * abs(exact)
+
+
+@pytest.mark.parametrize("gauge", ["p", "q"])
+def test_moving_the_points_changes_no_loss(gauge: str) -> None:
+    """What merges left off the points: the same masses at the same losses, the second measure of moderate size."""
+    rng = np.random.default_rng(8)
+    arithmetic = LossSum(0.5, 0.0, "lower", gauge, False)
+    sign = 1.0 if gauge == "p" else -1.0
+    one, log_other = rng.uniform(0.1, 1.0, 40), rng.uniform(90.0, 110.0, 40)
+    state = State([Piece(1, 7, np.stack((one, np.exp(log_other))))], 1, 3.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    before = arithmetic.loss(1, np.arange(7.0, 47.0), 3.0) + sign * (np.log(one) - log_other)
+    moved = arithmetic.centred(state)
+    other = moved.blocks[0].values[1]
+    after = arithmetic.loss(1, np.arange(7.0, 47.0), moved.offset) + sign * (np.log(one) - np.log(other))
+    assert np.array_equal(moved.blocks[0].values[0], one)
+    assert abs(math.log(other.sum() / one.sum())) < 1e-9
+    assert np.abs(before - after).max() < 1e-12
+    assert moved.eta_x > 0
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_only_masses_fit_for_products_stay(whole: bool) -> None:
+    """An outcome whose second measure may have underflowed goes, or shows more of it; nothing shows less."""
+    one = np.array([0.5, 0.5, 0.5, 0.5, 1e-280, 0.0])
+    other = np.array([0.25, 0.0, 1e-310, 1e130, 1e-300, 0.0])
+    first, second = one.copy(), other.copy()
+    LossSum(0.5, 0.0, "lower", "p", whole).only_sound(first, second)
+    assert np.all(first <= one)
+    kept = first > 0
+    assert np.all(second[kept] >= other[kept])
+    assert list(kept) == ([True, False, False, False, True, False] if whole else [True, True, True, False, True, False])
+    assert np.all(second[kept & (one > 1e-275)] >= 1e-290)

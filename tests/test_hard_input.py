@@ -5,11 +5,13 @@ Nothing is asserted about seconds: a slow machine is not wrong. ``pytest -m slow
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable
 from itertools import product
 from math import inf, isnan
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ import pytest
 import privloss as pl
 from privloss import Bracket, Scheme
 from privloss._bracket import REASONS
+from privloss._questions import Look, evaluate
+from privloss._rewrite import simplify
 
 DELTA = 1e-6
 DIRECTIONS: list[Any] = ["remove", "add"]
@@ -71,7 +75,7 @@ def certified(bracket: Bracket, scheme: Scheme) -> None:
     assert bracket.exact == scheme.exact
 
 
-def ask(case: Case, direction: Any, seconds: float) -> Bracket:
+def ask(case: Case, direction: Any, seconds: float | None) -> Bracket:
     return case.scheme().epsilon(case.values["delta"], direction=direction, seconds=seconds)
 
 
@@ -109,7 +113,7 @@ def test_a_gaussian_that_must_be_bracketed_tightly(direction: Any) -> None:
     """What a tight bracket can be made of, must be: a small relative gap."""
     hard = [("delta", 1e-15), ("delta", 1e-100), ("sigma", 100.0), ("steps", 1), ("steps", 2), ("rate", 1.0)]
     for key, value in hard:
-        bracket = ask(Case(**{key: value}), direction, 5.0)
+        bracket = ask(Case(**{key: value}), direction, None)
         assert bracket.gap <= 0.02 * bracket.upper + 1e-6, f"{key} {value}: {bracket!r}"
 
 
@@ -146,6 +150,39 @@ def test_picks_are_bounded_by_all_of_them() -> None:
     full = pl.Gaussian(1.0).allocate(100, picks=100).epsilon(DELTA)
     assert full.lower <= whole.upper
     assert whole.lower <= full.upper
+
+
+@pytest.mark.parametrize("rounds", [100, 10**6])
+def test_losses_of_millions(rounds: int) -> None:
+    """At sigma 0.05 two steps are told apart for certain: the loss is that of one step less log 2, in each round."""
+    deviation = 20.0 * math.sqrt(rounds)
+    one = rounds * 200.0 - deviation * NormalDist().inv_cdf(DELTA * 1.05)  # delta is about the tail of the loss
+    bracket = pl.Gaussian(0.05).allocate(2).repeat(rounds).epsilon(DELTA, direction="remove", seconds=None)
+    assert bracket.gap <= 1e-3 * bracket.upper
+    assert bracket.lower == pytest.approx(one - rounds * math.log(2), rel=2e-3)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("sigma", "picks"), [(1.0, 999), (0.05, 999), (0.05, 333)])
+def test_sums_wider_than_their_lattices(sigma: float, picks: int, direction: Any) -> None:
+    """Spacings of thousands of losses: each merge loses much, and the whole still little."""
+    scheme = pl.Gaussian(sigma).allocate(1000, picks=picks).repeat(10**6)
+    bracket = scheme.epsilon(DELTA, direction=direction, seconds=None)
+    certified(bracket, scheme)
+    assert bracket.gap <= 1e-3 * bracket.upper
+
+
+def test_what_was_kept_is_not_mistaken_for_what_is_quick() -> None:
+    """A question that finds its first look in the cache plans its next one by what that had cost."""
+    scheme = pl.Gaussian(1.0).allocate(1000).repeat(1000)
+    first = scheme.epsilon(DELTA, rtol=1e-3).work
+    again = scheme.epsilon(DELTA, rtol=1e-3).work
+    assert again.points == first.points
+    plain = simplify(scheme)
+    look = Look(0.05, 1e-9, -10.0, False, inf)
+    once, twice = (evaluate(plain, look.ask("upper", "remove")) for _ in range(2))
+    assert once[0] is twice[0]
+    assert once[1] == twice[1] > 0
 
 
 # ---------------------------------------------------------------- whole schemes that are hard
