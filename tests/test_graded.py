@@ -12,8 +12,9 @@ import pytest
 
 from privloss._arithmetic import Arithmetic, LossSum, RatioSum, State
 from privloss._ask import Ask
+from privloss._curve import Curve
 from privloss._graded import Channels, Piece, coarsen, deposit, layout
-from privloss._pair import U
+from privloss._pair import Pair, U
 from privloss._power import Place, settle
 
 FLOOR = Fraction(1, 10**290)
@@ -168,7 +169,6 @@ def test_ratio_sum_bounds_the_exact_sum(side: Any, deep: bool) -> None:
 @pytest.mark.parametrize("side", ["upper", "lower"])
 def test_loss_sum_bounds_the_exact_sum(side: Any, gauge: Any) -> None:
     """Composition of two outcome lists with rational e^loss, through the lattice, against all pairs."""
-    from privloss._curve import Curve
     from privloss._evaluate import as_pair
     from privloss._pair import from_outcomes
 
@@ -266,3 +266,11 @@ def test_only_masses_fit_for_products_stay(whole: bool) -> None:
     assert np.all(second[kept] >= other[kept])
     assert list(kept) == ([True, False, False, False, True, False] if whole else [True, True, True, False, True, False])
     assert np.all(second[kept & (one > 1e-275)] >= 1e-290)
+
+
+def test_what_a_lower_measure_dropped_is_missed() -> None:
+    """A pair that has lost a tenth of its outcomes: tests of it miss at least that."""
+    whole = Pair(np.array([-1.0, 1.0]), np.array([0.7, 0.3]), np.array([0.3, 0.7]), 0.0, 0.0, "lower")
+    less = Pair(whole.loss, 0.9 * whole.q, 0.9 * whole.p, 0.0, 0.0, "lower")
+    for fpr in (0.1, 0.5, 0.95):
+        assert Curve(less, "remove").miss(fpr) >= max(Curve(whole, "remove").miss(fpr), 0.1)

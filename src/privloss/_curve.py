@@ -131,6 +131,8 @@ class Curve:
             accepted = 0.0
         else:
             accepted = float(p[n + 1 :].sum()) + p[n] * min(max(float(taken[n]) - rate, 0.0) / q[n], 1.0)
+        if sign < 0:  # outcomes that a lower measure has dropped are never rejected
+            accepted += max(1.0 - float(p.sum()) - seen.p_only, 0.0)
         return min(max(accepted - sign * (self.eta + self.slip + FLOOR), 0.0), 1.0)
 
 
