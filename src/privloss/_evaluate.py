@@ -49,17 +49,11 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
     shapes = [_ratio_shape(law, steps, ask) for law, (_, steps) in zip(laws, parts, strict=True)]
     loose = ask.tail
     if ask.direction == "add":  # ratios cut at the top lower the mean ratio by their P-mass: relative, not absolute
-        sd = math.sqrt(sum((s * x.at(n)[1]) ** 2 for s, x, (_, n) in zip(scales, shapes, parts, strict=True))) / total
+        sd = math.hypot(*(s * x.at(n)[1] for s, x, (_, n) in zip(scales, shapes, parts, strict=True))) / total
         loose = max(ask.tail, 0.02 * ask.spacing**2 * min(sd, 1.0))
     budget = Budget((ask.tail, math.inf), (math.inf, loose))
-    if len(parts) == 1:
-        lattice = _lattice_of(_ratios(laws[0]) if laws[0].atoms is not None else None)
-        origin, unit = lattice or (0.0, ask.spacing * shapes[0].at(1)[1])
-        unit = max(unit, 1e-290)
-    else:
-        lattice, origin = None, 0.0
-        unit = min(ask.spacing * scale * shape.at(1)[1] for scale, shape in zip(scales, shapes, strict=True))
-        unit = max(unit, 1e-290)
+    lattice = _lattice_of(_ratios(laws[0])) if len(parts) == 1 and laws[0].atoms is not None else None
+    origin, unit = lattice or (0.0, _ratio_unit(shapes, scales, ask.spacing))
     arithmetic = RatioSum(unit, origin, ask.side, deadline=ask.deadline)
     done: list[tuple[State, Place]] = []
     for law, shape, scale, (_, steps) in zip(laws, shapes, scales, parts, strict=True):
@@ -73,6 +67,12 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
         state = power(arithmetic, one, steps, scaled, budget.part(1 / len(parts)), ask, thin=False, exact=exact)
         done.append((state, scaled.place(steps, steps, state.offset, exact)))
     return arithmetic.finish(join(arithmetic, done, budget, ask))
+
+
+def _ratio_unit(shapes: list[Shape], scales: list[float], spacing: float) -> float:
+    """The finest spacing that a part needs."""
+    widths = [scale * shape.at(1)[1] for scale, shape in zip(scales, shapes, strict=True)]
+    return max(min((spacing * width for width in widths if width > 0), default=spacing), 1e-200 * max(widths), 1e-290)
 
 
 def _too_wide(law: Law, ask: Ask) -> bool:
@@ -263,7 +263,7 @@ def _lattice_of(values: FloatArray | None) -> tuple[float, float] | None:
         return None
     origin = float(values[0])
     unit = float(np.diff(values).min())
-    if unit <= 0:
+    if unit <= 0 or float(values[-1]) - origin > 1.001 * EXACT_CORE * unit:
         return None
     steps = (values - origin) / unit
     close = np.abs(steps - np.round(steps)).max() <= 4 * U * max(float(np.abs(values).max()) / unit, 1.0)

@@ -15,7 +15,7 @@ import numpy as np
 from privloss._arithmetic import Arithmetic, State
 from privloss._ask import Ask
 from privloss._graded import Layout, Piece, deposit, layout
-from privloss._pair import FloatArray
+from privloss._pair import FloatArray, U
 
 MOST_RANGE = 1e15  # of losses in one lattice: what lies beyond its right end counts as infinite
 MOST_POINTS = 60_000  # points in half a core: beyond, one convolution takes seconds
@@ -117,9 +117,10 @@ def tilted(values: FloatArray, weights: FloatArray, count: int, focus: float) ->
 
 
 def slots_for(arithmetic: Arithmetic, place: Place, ask: Ask, lo: int, hi: int) -> Layout:
-    """The layout that covers positions lo..hi."""
+    """The layout that covers positions lo..hi. Positions in the core stay far below 2^53 spacings, so that they and the
+    ratios at them are told apart."""
     unit = arithmetic.unit
-    room = ask.spacing * place.sd / unit
+    room = max(ask.spacing * place.sd, 64 * U * abs(place.mean)) / unit
     shift = max(0, math.floor(math.log2(room))) if room > 0 else 0
     spread = place.sd / math.ldexp(unit, shift)
     least = math.ceil(3.0 / ask.spacing)  # so that the tail has this relative resolution whatever the body
