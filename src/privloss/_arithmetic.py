@@ -87,7 +87,7 @@ def filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> t
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         q = np.where((got.q < 1e-290) & (got.p > got.q), got.p * np.exp(up - low), got.q * np.exp(up))
         p = np.where((got.p < 1e-290) & (got.q > got.p), got.q * np.exp(down + high), got.p * np.exp(down))
-    return np.nan_to_num(q, nan=0.0, posinf=0.0), np.nan_to_num(p, nan=0.0, posinf=0.0)
+    return np.nan_to_num(q, nan=0.0, posinf=np.inf), np.nan_to_num(p, nan=0.0, posinf=np.inf)
 
 
 def start_error(law: Law, side: Side) -> tuple[float, float]:
@@ -263,7 +263,7 @@ class RatioSum(Arithmetic):
             cuts = np.logaddexp(loss[:-1], loss[1:]) - LN2
             got = law.cells(cuts)
             q, _ = filled(got, cuts, shifts * LN2, np.zeros_like(loss))
-            rows = np.stack((q, got.p))
+            rows = np.stack((np.where(q < np.inf, q, 0.0), got.p))  # what says nothing of its ratio will be dropped
             if zero:
                 rows[0, 0] += math.ldexp(got.q_only, int(shifts[0]))
             head = np.zeros((2, 0))
@@ -345,8 +345,8 @@ class RatioSum(Arithmetic):
                 edge.values[1, at] += float(piece.values[1].sum())
                 continue
             i = np.arange(piece.start, piece.stop, dtype=np.float64)
-            away = (i - math.ldexp(i_e, k_e - k)) * self.unit / state.weight  # ratio past the edge, over 2^k
             if right:
+                away = (i - math.ldexp(i_e, k_e - k)) * self.unit / state.weight  # ratio past the edge, over 2^k
                 edge.values[0, at] += math.ldexp(float(piece.values[0].sum()), k_e - k)
                 more_p += float(piece.values[0] @ away)
             else:
@@ -429,6 +429,12 @@ class LossSum(Arithmetic):
     def loss(self, shift: int, i: FloatArray, offset: float) -> FloatArray:
         return np.ldexp(i, shift) * self.unit + offset
 
+    def cuts(self, loss: FloatArray) -> FloatArray:
+        """Where cells of the points end: halfway, or where points are far apart at the one side that moves go to, so
+        that the second measure cannot overflow."""
+        low, high = loss[..., :-1], loss[..., 1:]
+        return np.where(high - low > WIDE, high if self.gauge == "p" else low, 0.5 * (low + high))
+
     def reached(self, loss: Losses) -> Losses:
         """The nearest loss that is followed."""
         if not self.whole:
@@ -464,7 +470,7 @@ class LossSum(Arithmetic):
             more_q, more_p = self.charge(float(loss[0 if self.gauge == "p" else -1]))
             got = Masses(got.q, got.p, got.q_only + more_q, got.p_only + more_p)
         else:
-            cuts = 0.5 * (loss[:-1] + loss[1:])
+            cuts = self.cuts(loss)
             got = law.cells(cuts)
             q, p = filled(got, cuts, loss, -loss)
             rows = np.stack((got.p, q) if self.gauge == "p" else (got.q, p))

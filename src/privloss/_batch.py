@@ -111,7 +111,7 @@ class RowSum(LossSum):
             more_q, more_p = self.charge(loss[:, 0 if self.gauge == "p" else -1])
             got = MassRows(got.q, got.p, got.q_only + more_q, got.p_only + more_p)
         else:
-            cuts = 0.5 * (loss[:, :-1] + loss[:, 1:])
+            cuts = self.cuts(loss)
             got = rows.cells(cuts)
             q, p = filled(Masses(got.q, got.p, 0.0, 0.0), cuts, loss, -loss)
             values = np.concatenate((got.p, q) if self.gauge == "p" else (got.q, p))

@@ -16,7 +16,7 @@ MET = "tolerance met"
 TIME = "time limit: give seconds=..."
 POINTS = "size limit: ask for a larger rtol"
 ROUNDING = "floating-point floor: a smaller rtol cannot be met"
-TAIL = "tail below the smallest float: ask for a larger delta"
+TAIL = "tail below the smallest float: nothing smaller can be told apart"
 EDGE = "every argument allowed meets the target: widen within=..."
 REASONS = (MET, TIME, POINTS, ROUNDING, TAIL, EDGE)
 
@@ -43,8 +43,8 @@ class Bracket:
 
     * ``safe`` names the end to rely on: "upper" for epsilon, delta, advantage and noise, "lower" for a false
       negative rate. ``float(bracket)`` is that end.
-    * ``exact`` is False when the scheme chooses several steps at random (1 < picks < steps): then ``upper``
-      still bounds the scheme, and ``lower`` bounds only the reduction that was analysed.
+    * ``exact`` is False when the scheme chooses several steps at random (1 < picks < steps): then the safe end
+      still bounds the scheme, and the other bounds only the reduction that was analysed.
     * ``reason`` says why the bracket is not narrower; it is one of a fixed list.
     * ``work``: points, refinements, eta, seconds.
 
@@ -79,8 +79,13 @@ class Bracket:
             raise TypeError(f"float() needs one answer, and this bracket holds {end.size}: use .{self.safe}")
         return float(end)
 
+    def __format__(self, form: str) -> str:
+        """The safe end in that form; as ``str`` without one."""
+        return format(float(self), form) if form else str(self)
+
     def __repr__(self) -> str:
-        notes = self.reason if self.exact else f"{self.reason}, lower of the reduction only"
+        other = "lower" if self.safe == "upper" else "upper"
+        notes = self.reason if self.exact else f"{self.reason}, {other} of the reduction only"
         if isinstance(self.lower, np.ndarray) or isinstance(self.upper, np.ndarray):
             ends = ", ".join(
                 np.array2string(np.asarray(end), threshold=8) for end in (self.lower, self.upper)

@@ -52,6 +52,11 @@ class Curve:
 
     def delta(self, epsilon: float) -> float:
         """A bound on delta at any real epsilon."""
+        floor = max(0.0, -math.expm1(epsilon)) if epsilon < 0 else 0.0  # delta(eps) is at least 1 - e^eps
+        if self.sign < 0:
+            floor *= 1 - 4 * U
+        if self.eta == math.inf:  # numbers beyond a double were met: nothing is known
+            return 1.0 if self.sign > 0 else floor
         seen = self.seen
         if epsilon == math.inf:
             raw = seen.p_only
@@ -62,9 +67,6 @@ class Curve:
             first = int(np.searchsorted(seen.loss, level, side="right"))
             raw = float(seen.p[first:] @ -np.expm1(level - seen.loss[first:])) + seen.p_only
         bound = raw * (1.0 + self.sign * self.eta) + self.sign * FLOOR
-        floor = max(0.0, -math.expm1(epsilon)) if epsilon < 0 else 0.0  # delta(eps) is at least 1 - e^eps
-        if self.sign < 0:
-            floor *= 1 - 4 * U
         return min(max(bound, floor), 1.0)
 
     def epsilon(self, delta: float) -> float:
@@ -73,6 +75,8 @@ class Curve:
         if self.delta(0.0) <= delta:
             return 0.0
         if delta <= 0.0:
+            return math.inf if seen.p_only > 0 else self._largest()
+        if seen.given and delta == seen.p_only:
             return self._largest()
         goal = (delta - self.sign * FLOOR) / (1.0 + self.sign * self.eta) * (1.0 - self.sign * 4 * U) - seen.p_only
         if goal <= 0.0:
@@ -106,10 +110,8 @@ class Curve:
         return float(self.seen.p[first:] @ -np.expm1(level - self.seen.loss[first:]))
 
     def _largest(self) -> float:
-        """The smallest epsilon with delta 0: the largest loss of the pair."""
+        """The smallest epsilon at which only what P alone has is left: the largest finite loss."""
         seen = self.seen
-        if seen.p_only > 0:
-            return math.inf
         top = seen.loss[seen.p > 0]
         return max(float(top[-1]) + self.sign * self.slip, 0.0) if top.size else 0.0
 

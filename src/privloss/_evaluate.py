@@ -19,7 +19,7 @@ from privloss._ask import Ask
 from privloss._batch import Parts, look, sum_of_many
 from privloss._largest import largest
 from privloss._laws.rows import KINDS, SubsampledRows
-from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U, from_outcomes
+from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U, from_outcomes, nothing_shown
 from privloss._power import MOST_RANGE, Budget, Place, Shape, join, power, slots_for
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SAMPLES = 400  # losses at which a law is looked at to place its lattice
 MANY = 24  # different parts from which a composition is added in batches
 EXACT_CORE = 2048  # points kept apart when a law lives on a lattice of its own
+RAREST = 1e-150  # rates below it are taken for it, or for nothing
 WIDEST = 1300.0  # of losses in one sum of ratios
 
 
@@ -175,7 +176,11 @@ def _lean(ask: Ask) -> float:
 
 
 def subsample_law(of: Scheme, rate: float, ask: Ask) -> Law:
-    """Poisson subsampling: p <- rate p + (1 - rate) q."""
+    """Poisson subsampling: p <- rate p + (1 - rate) q. More of it is dominated by less."""
+    if rate < RAREST:
+        if ask.side == "lower":
+            return nothing_shown()
+        rate = RAREST
     law = of.law(replace(ask.per_rate(math.log(rate)), nested=True))
     return _subsampled_pair(law, rate) if isinstance(law, Pair) else Subsampled(law, rate)
 
@@ -326,6 +331,9 @@ class Subsampled(Law):
         return np.where(loss < 600, pulled, loss - math.log(self.rate))
 
     def window(self, left: float, right: float) -> tuple[float, float]:
+        if isinstance(self.of, Subsampled | Swapped):  # wide enough, and asked once: there may be many levels
+            lo, hi = self._push(np.array(self.of.window(left, min(right, 0.5))))
+            return float(lo), float(hi)
         budget = right / self.rate
         lo, hi = self.of.window(left, min(budget, 0.5))
         for _ in range(3):  # Q adds to the tail of P: (1 - rate) e^-loss of it

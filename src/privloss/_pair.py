@@ -96,6 +96,7 @@ class Pair(Law):
     side: Side
     eta_q: float = 0.0
     eta_x: float = 0.0
+    given: bool = False  # whether the atoms are as the user gave them, to the last digit, and nothing underflowed
 
     @property
     def eta(self) -> float:
@@ -205,6 +206,11 @@ def from_outcomes(
 def nothing_hidden() -> Pair:
     """The pair that dominates all others: P and Q have nothing in common."""
     return Pair(np.zeros(0), np.zeros(0), np.zeros(0), 1.0, 1.0, "upper")
+
+
+def nothing_shown() -> Pair:
+    """The pair that all others dominate: P and Q are the same."""
+    return Pair(np.zeros(1), np.ones(1), np.ones(1), 0.0, 0.0, "lower")
 
 
 def _log_ratio(q: FloatArray, p: FloatArray) -> FloatArray:

@@ -17,11 +17,11 @@ import numpy as np
 from privloss import _check
 from privloss._ask import Ask, Direction, OutOfTime, Side
 from privloss._bracket import MET, POINTS, ROUNDING, TAIL, TIME, Bracket, Work
-from privloss._curve import Curve
+from privloss._curve import FLOOR, Curve
 from privloss._evaluate import as_pair, both_ways
 from privloss._pair import FloatArray, Pair
 from privloss._rewrite import simplify
-from privloss._scheme import walk
+from privloss._scheme import depth, walk
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -44,6 +44,7 @@ class Question:
     * ``answer(curve, value)``: a bound, from above when the curve is (or below, when ``reverse``).
     * ``mass(lower, upper)``: the probability that matters, whose small share tails may cost.
     * ``least, most``: what the answer lies between whatever happens.
+    * ``floor``: answers up to here are not told from 0.
     """
 
     values: FloatArray
@@ -54,6 +55,7 @@ class Question:
     reverse: bool = False
     nested: bool = False
     start: float = 1e-8
+    floor: float = 0.0
 
     def bounds(self, lower: Curve, upper: Curve) -> tuple[FloatArray, FloatArray]:
         if self.reverse:
@@ -90,6 +92,8 @@ def evaluate(plain: Scheme, ask: Ask) -> tuple[Pair, float]:
         return _cache[key]
     start = time.perf_counter()
     pair = as_pair(plain.law(ask), ask)
+    for array in (pair.loss, pair.q, pair.p):  # kept, and handed out
+        array.setflags(write=False)
     _cache[key] = pair, time.perf_counter() - start
     while len(_cache) > 1 and sum(kept.loss.size for kept, _ in _cache.values()) > CACHED_POINTS:
         _cache.popitem(last=False)
@@ -163,16 +167,28 @@ def solve(
         look = Look(spacing, tail, min(math.log(max(mass, TINIEST)), -0.5), question.nested, deadline)
         clock = time.perf_counter()
         try:
-            seen = Seen(plain, question, direction, look)
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                seen = Seen(plain, question, direction, look)
         except OutOfTime:
             reason = TIME
             break
+        except (ArithmeticError, ValueError):  # numbers that no double holds: what is known already stands
+            reason = ROUNDING
+            break
+        except MemoryError:
+            reason = POINTS
+            break
+        except RecursionError:
+            raise too_deep(scheme) from None
         last = max(time.perf_counter() - clock, seen.seconds)
         points, eta = max(points, seen.points), max(eta, seen.eta)
         best = _narrower(best, (seen.lower, seen.upper))
         excess = _excess(*best, rtol, atol)
         if excess <= 1.0:
             reason = MET
+            break
+        if _excess(np.where(best[1] <= question.floor, best[1], best[0]), best[1], rtol, atol) <= 1.0:
+            reason = TAIL
             break
         if seen.rounded(rtol, atol):
             reason = ROUNDING
@@ -206,6 +222,11 @@ def solve(
     return (*best, reason, work)
 
 
+def too_deep(scheme: Scheme) -> ValueError:
+    levels = depth(scheme)
+    return ValueError(f"the scheme must be nested less deeply than Python's stack allows, got {levels} levels")
+
+
 def _doublings(plain: Scheme) -> float:
     """About how often measures are added on the way: each time rounds once."""
     counts = (getattr(node, "steps", 1) * getattr(node, "rounds", 1) for node in walk(plain))
@@ -223,7 +244,7 @@ def _narrower(
 
 def _excess(lower: FloatArray, upper: FloatArray, rtol: float, atol: float) -> float:
     """The largest gap over what is allowed."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         gap = np.where(lower == upper, 0.0, upper - lower)
         allowed = np.maximum(atol, rtol * np.where(np.isfinite(upper), upper, 0.0))
         ratio = np.where(gap <= allowed, 0.0, gap / np.maximum(allowed, 1e-320))
@@ -345,7 +366,7 @@ def delta(
         here = here[high > 0]
         return float(here.min()) if here.size else 1e-8
 
-    question = Question(values, lambda seen, value: seen.delta(value), mass, least, most)
+    question = Question(values, lambda seen, value: seen.delta(value), mass, least, most, floor=1.1 * FLOOR)
     return _ask(scheme, question, shape, direction, tolerance, seconds)
 
 
@@ -397,11 +418,20 @@ def pair(
     (rtol, _), seconds = _settings(direction, rtol, 0.0, seconds, 0.0)
     spacing = min(max(FIRST * math.sqrt(rtol / 1e-3), FINEST), 0.15)
     deadline = math.inf if seconds is None else time.perf_counter() + seconds
-    look = Look(spacing, 1e-15, math.log(1e-8), True, deadline)
-    try:
-        return evaluate(simplify(scheme), look.ask(side, "add" if direction == "add" else "remove"))[0]
-    except OutOfTime:
-        raise TimeoutError(f"no pair within seconds={seconds}: give more, or a larger rtol") from None
+    plain = simplify(scheme)
+    way: Direction = "add" if direction == "add" else "remove"
+    best = None
+    for each in sorted({max(spacing, FIRST), spacing}, reverse=True):  # a coarse one is at hand when time is up
+        look = Look(each, 1e-15, math.log(1e-8), True, deadline)
+        try:
+            best = evaluate(plain, look.ask(side, way))[0]
+        except OutOfTime:
+            break
+        except RecursionError:
+            raise too_deep(scheme) from None
+    if best is None:
+        raise TimeoutError(f"no pair within seconds={seconds}: give more, or a larger rtol")
+    return best
 
 
 def bracket_curve(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from privloss._ask import Ask, Side
     from privloss._bracket import Bracket
-    from privloss._pair import Law
+    from privloss._pair import Law, Pair
 
 T = TypeVar("T", bound="Scheme")
 
@@ -54,6 +54,14 @@ def walk(scheme: Scheme, without: str = "") -> Iterator[Scheme]:
             stack.extend((part, False) for part in reversed(node._parts()))
 
 
+def depth(scheme: Scheme) -> int:
+    """Levels of nesting."""
+    found: dict[int, int] = {}
+    for node in walk(scheme):
+        found[id(node)] = 1 + max((found[id(part)] for part in node._parts()), default=0)
+    return found[id(scheme)]
+
+
 class Scheme(ABC):
     """A way of running a private mechanism, as data.
 
@@ -79,8 +87,8 @@ class Scheme(ABC):
         """The pair of measures of this scheme, at the resolution and on the side asked for."""
 
     @abstractmethod
-    def support(self, side: Side) -> tuple[float, float]:
-        """The smallest and the largest loss that can occur, of a bound of this scheme from ``side``."""
+    def _support(self, side: Side) -> tuple[float, float]:
+        """What ``support`` answers, from that of the parts."""
 
     @abstractmethod
     def _parts(self) -> tuple[Scheme, ...]:
@@ -98,6 +106,14 @@ class Scheme(ABC):
     @abstractmethod
     def _text(self, parts: Sequence[str]) -> str:
         """Its ``repr``, given those of its parts."""
+
+    def support(self, side: Side) -> tuple[float, float]:
+        """The smallest and the largest loss that can occur, of a bound of this scheme from ``side``."""
+        name = f"_{side}"
+        for node in walk(self, without=name):  # a part that is shared is looked at once
+            fix(node, **{name: node._support(side)})
+        found: tuple[float, float] = self.__dict__[name]
+        return found
 
     def _with(self, parts: Sequence[Scheme]) -> Scheme:
         """The same operation on other schemes."""
@@ -288,7 +304,7 @@ class Scheme(ABC):
         direction: Literal["remove", "add", "both"] = "both",
         rtol: float = 1e-3,
         seconds: float | None = 5.0,
-    ) -> Any:
+    ) -> Pair:
         """The arrays themselves: loss, p, q, p_only, q_only, eta of a pair that bounds this scheme."""
         from privloss import _questions
 
@@ -382,7 +398,7 @@ class Mechanism(Scheme):
     def __init_subclass__(cls) -> None:
         cls.kind = cls.__name__
 
-    def support(self, side: Side) -> tuple[float, float]:
+    def _support(self, side: Side) -> tuple[float, float]:
         from privloss._ask import Ask
         from privloss._pair import Pair
 

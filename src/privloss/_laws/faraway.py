@@ -16,7 +16,7 @@ from privloss._ask import Side
 from privloss._laws.gaussian import VANISHED, GaussianLaw
 from privloss._pair import Pair, U
 
-NEAREST = 1200.0  # a, from which the listed measures are e^-700 of the other
+APART = 1200.0  # a, from which the listed measures are e^-700 of the other
 REACH = 38.0  # standard deviations: what lies beyond is below 1e-315
 FEWEST, MOST = 500, 20_000  # cells of a measure
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from privloss._ask import Ask
     from privloss._pair import Law
 
-FARTHEST = 1e140  # sensitivity over sigma; beyond, losses are more than a double holds
+# Of sensitivity over sigma: beyond, losses are more than a double holds; below, losses are nothing beside 1, and the
+# bounds are those of this and of no difference at all, which no question tells apart.
+FARTHEST, NEAREST = 1e140, 1e-13
+APART = 3000.0  # of a mixture: beyond, its integrals take too many pieces
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,11 +38,13 @@ class Gaussian(Mechanism):
         fix(self, sigma=positive(sigma=self.sigma), sensitivity=positive(sensitivity=self.sensitivity))
 
     def law(self, ask: Ask) -> Law:
-        from privloss._laws.faraway import NEAREST, far_gaussian
+        from privloss._laws.faraway import APART, far_gaussian
         from privloss._laws.gaussian import GaussianLaw
-        from privloss._pair import nothing_hidden
+        from privloss._pair import nothing_hidden, nothing_shown
 
-        if self.sensitivity <= NEAREST * self.sigma:
+        if self.sensitivity < NEAREST * self.sigma:
+            return GaussianLaw(1.0, NEAREST) if ask.side == "upper" else nothing_shown()
+        if self.sensitivity <= APART * self.sigma:
             return GaussianLaw(self.sigma, self.sensitivity)
         a = self.sensitivity / self.sigma
         if ask.side == "upper" and a > FARTHEST:
@@ -77,7 +82,11 @@ class GaussianMixture(Mechanism):
 
     def law(self, ask: Ask) -> Law:
         from privloss._laws.mixture import MixtureLaw
+        from privloss._pair import nothing_shown
 
+        largest = max(s for s, w in zip(self.sensitivities, self.weights, strict=True) if w > 0)
+        if not NEAREST * self.sigma <= largest <= APART * self.sigma:  # a mixture is dominated by its loudest part
+            return Gaussian(self.sigma, largest).law(ask) if ask.side == "upper" else nothing_shown()
         total = math.fsum(self.weights)
         kept = [(s, w / total) for s, w in zip(self.sensitivities, self.weights, strict=True) if w > 0]
         return MixtureLaw(self.sigma, tuple(s for s, _ in kept), tuple(w for _, w in kept))

@@ -60,6 +60,8 @@ class ApproximateDP(Mechanism):
 
 
 def _worst(epsilon: float, delta: float, ask: Ask) -> Law:
+    from dataclasses import replace
+
     from privloss._pair import U, from_outcomes
 
     small = math.exp(-epsilon)
@@ -68,4 +70,5 @@ def _worst(epsilon: float, delta: float, ask: Ask) -> Law:
     loss = np.array([-epsilon, epsilon])  # kept, since the small mass may underflow
     if delta == 1:
         q, p, loss = q[:0], p[:0], loss[:0]
-    return from_outcomes(q, p, loss=loss, q_only=delta, p_only=delta, side=ask.side, eta_q=8 * U)
+    pair = from_outcomes(q, p, loss=loss, q_only=delta, p_only=delta, side=ask.side, eta_q=8 * U)
+    return replace(pair, given=True)

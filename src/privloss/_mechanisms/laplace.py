@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from privloss._pair import Law
 
 
+NEAREST, FARTHEST = 1e-100, 1e140  # of sensitivity over scale: beyond, a double does not hold what is asked of it
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Laplace(Mechanism):
     """Laplace noise: density exp(-abs(z - centre)/scale)/(2 scale), centred at ``sensitivity`` against 0.
@@ -33,7 +36,13 @@ class Laplace(Mechanism):
 
     def law(self, ask: Ask) -> Law:
         from privloss._laws.laplace import LaplaceLaw
+        from privloss._pair import nothing_hidden, nothing_shown
 
+        ratio = self.sensitivity / self.scale  # that of more noise is dominated by that of less
+        if not NEAREST <= ratio <= FARTHEST:
+            if ask.side == "upper":
+                return LaplaceLaw(1.0, NEAREST) if ratio < 1 else nothing_hidden()
+            return nothing_shown() if ratio < 1 else LaplaceLaw(1.0, FARTHEST)
         return LaplaceLaw(self.scale, self.sensitivity)
 
 

@@ -35,7 +35,7 @@ class Allocate(Operation):
 
         return allocate_law(self.of, self.steps, ask)
 
-    def support(self, side: Side) -> tuple[float, float]:
+    def _support(self, side: Side) -> tuple[float, float]:
         low, high = self.of.support(side)  # the mean of equal ratios is that ratio
         return low * self.picks, high * self.picks
 
@@ -64,7 +64,7 @@ class Allocation(Scheme):
 
         return allocation_law(self.parts, self.shares(), ask)
 
-    def support(self, side: Side) -> tuple[float, float]:
+    def _support(self, side: Side) -> tuple[float, float]:
         low, high = zip(*(part.support(side) for part, _ in self.parts), strict=True)
         return log_mean(low, self.shares()), log_mean(high, self.shares())
 

@@ -38,7 +38,7 @@ class Compose(Scheme):
 
         return compose_law(grouped(self.parts), ask)
 
-    def support(self, side: Side) -> tuple[float, float]:
+    def _support(self, side: Side) -> tuple[float, float]:
         low, high = zip(*(part.support(side) for part in self.parts), strict=True)
         return math.fsum(low), math.fsum(high)
 

@@ -30,7 +30,7 @@ class Repeat(Operation):
 
         return compose_law(((self.of, self.rounds),), ask)
 
-    def support(self, side: Side) -> tuple[float, float]:
+    def _support(self, side: Side) -> tuple[float, float]:
         low, high = self.of.support(side)
         return low * self.rounds, high * self.rounds
 

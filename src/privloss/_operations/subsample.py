@@ -31,7 +31,7 @@ class Subsample(Operation):
 
         return subsample_law(self.of, self.rate, ask)
 
-    def support(self, side: Side) -> tuple[float, float]:
+    def _support(self, side: Side) -> tuple[float, float]:
         low, high = (self._loss(loss) for loss in self.of.support(side))
         return low, high
 

@@ -28,7 +28,7 @@ class Swap(Operation):
 
         return swap_law(self.of, ask)
 
-    def support(self, side: Side) -> tuple[float, float]:
+    def _support(self, side: Side) -> tuple[float, float]:
         low, high = self.of.support(side)
         return -high, -low
 
