@@ -74,6 +74,8 @@ class Search:
         self.points, self.eta, self.asked = 0, 0.0, 0
         self.meets: Probe | None = None
         self.misses: Probe | None = None
+        self.seen: dict[float, float] = {}  # answers by argument
+        self.rises = True  # whether a larger argument is more private, where all meet the target
 
     def ask(self, at: float, rtol: float) -> Probe:
         argument: float = int(at) if self.integer else at
@@ -83,7 +85,7 @@ class Search:
         left = self.deadline - time.perf_counter()
         if left <= 0:
             raise TimeoutError
-        seconds = None if math.isinf(left) else left
+        seconds = None if math.isinf(left) else 0.5 * left  # one hard argument is not to cost all the others
         if self.by_delta:
             got = _questions.delta(scheme, 0.0, direction=self.direction, rtol=rtol, seconds=seconds)
         else:
@@ -92,6 +94,8 @@ class Search:
         self.asked += 1
         self.exact = self.exact and got.exact
         self.points, self.eta = max(self.points, got.work.points), max(self.eta, got.work.eta)
+        if math.isfinite(got.upper):
+            self.seen[at] = 0.5 * float(got.lower + got.upper)
         return Probe(at, float(got.lower), float(got.upper))
 
     def judge(self, at: float, rtol: float) -> tuple[Probe, int]:
@@ -128,6 +132,8 @@ def calibrate(
     if seconds is not None:
         seconds = _check.positive(seconds=seconds)
     deadline = math.inf if seconds is None else began + seconds
+    if not isinstance(integer, bool):
+        raise TypeError(f"integer must be True or False, got {_check.show(integer)}")
     search = Search(function, goal, _limits(within, integer), integer, direction, rtol, deadline)
     reason = MET
     try:
@@ -138,11 +144,12 @@ def calibrate(
             said = f"no argument was proven to meet the target within seconds={seconds}"
             raise Unreachable(f"{said}: give more seconds, or closer limits in within") from None
     assert search.meets is not None
-    other = search.misses.at if search.misses is not None else search.meets.at
+    if search.misses is not None:
+        other = search.misses.at
+    else:  # the threshold is beyond the least private argument allowed
+        other = 0.0 if search.rises else math.inf
     lower, upper = sorted((search.meets.at, other))
     safe: Literal["upper", "lower"] = "upper" if search.meets.at == upper else "lower"
-    if search.misses is None:
-        safe = "upper"
     work = Work(search.points, search.asked, search.eta, time.perf_counter() - began)
     return Bracket(lower, upper, safe, search.exact, reason, work)
 
@@ -173,9 +180,12 @@ def _limits(within: tuple[float, float] | None, integer: bool) -> tuple[float, f
     except (TypeError, ValueError):
         raise TypeError(f"within must be a pair (smallest, largest), got {_check.show(within)}") from None
     low, high = _check.positive(within=low), _check.positive(within=high)
+    if integer:
+        low, high = float(math.ceil(low)), float(math.floor(high))
     if not low < high:
-        raise ValueError(f"within must be (smallest, largest), got {within!r}")
-    return (float(math.ceil(low)), float(math.floor(high))) if integer else (low, high)
+        kind = " with two whole numbers at least" if integer else ""
+        raise ValueError(f"within must be (smallest, largest){kind}, got {within!r}")
+    return low, high
 
 
 def _run(search: Search, *, given: bool) -> str:
@@ -190,14 +200,15 @@ def _run(search: Search, *, given: bool) -> str:
             return MET
         if not search.integer and abs(a.at - b.at) <= search.rtol * max(a.at, b.at):
             return MET
-        at = _next(search, a, b)
-        _, verdict = search.judge(at, max(min(search.rtol, 0.01), 1e-6))
+        sharp = max(search.rtol, 0.1 * abs(a.at - b.at) / max(a.at, b.at))  # no sharper than there is use for yet
+        at = _next(search, a, b, sharp)
+        _, verdict = search.judge(at, max(min(sharp, 0.01), 1e-6))
         if verdict == 0:
             return ROUNDING
     return ROUNDING
 
 
-def _next(search: Search, a: Probe, b: Probe) -> float:
+def _next(search: Search, a: Probe, b: Probe, sharp: float) -> float:
     """A little on the far side of where the line through both crosses the target, so that each try moves one end
     close."""
     x, y = math.log(a.at), math.log(b.at)
@@ -206,7 +217,7 @@ def _next(search: Search, a: Probe, b: Probe) -> float:
     if math.isfinite(f) and math.isfinite(g) and f != g and abs(x - y) < 6:
         guess = x + (y - x) * f / (f - g)
     toward = 1.0 if y > x else -1.0  # from the miss to the meeting
-    margin = 0.4 * search.rtol
+    margin = 0.4 * sharp
     if abs(y - guess) > 1.01 * margin and (abs(y - guess) >= abs(guess - x) or abs(guess - x) <= 1.01 * margin):
         guess += toward * margin
     else:
@@ -231,13 +242,15 @@ def _straddle(search: Search, rtol: float, given: bool) -> bool:
     _try(search, search_at, rtol, tried)
     factor = 2.0
     while search.meets is None or search.misses is None:
-        for way in (1, -1):
+        for way in _ways(search):
             if ends[way] or (search.meets is not None and search.misses is not None):
                 continue
             x[way] = min(max(x[way] * factor**way, low), high)
             ends[way] = x[way] in (low, high)
             if not _try(search, _whole(x[way], search), rtol, tried):
                 ends[way] = True
+            if not ends[way]:
+                break  # the likelier way first, to its end
         factor = min(factor**1.5, 1e3)
         if all(ends.values()):
             break
@@ -247,13 +260,19 @@ def _straddle(search: Search, rtol: float, given: bool) -> bool:
         )
     if search.misses is not None:
         return True
-    search.meets = _least_private(search, rtol, [min(tried), max(tried)])
+    small, large = (search.judge(at, rtol)[0] for at in (min(tried), max(tried)))
+    search.rises = small.upper >= large.upper
+    search.meets = small if search.rises else large
     return False
 
 
-def _least_private(search: Search, rtol: float, ends: list[float]) -> Probe:
-    probes = [search.judge(at, rtol)[0] for at in ends]
-    return max(probes, key=lambda probe: probe.upper)
+def _ways(search: Search) -> tuple[int, int]:
+    """Up and down, the way that the answers tried so far point to first."""
+    seen = sorted(search.seen.items())
+    if len(seen) < 2:
+        return 1, -1
+    falls = seen[-1][1] < seen[0][1]  # a larger argument is more private
+    return (1, -1) if falls == (search.meets is None) else (-1, 1)
 
 
 def _try(search: Search, at: float, rtol: float, tried: list[float]) -> bool:
