@@ -9,6 +9,7 @@ import pytest
 import privloss as pl
 from privloss import Scheme
 from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsample
+from privloss._mechanisms.gaussian import Gaussians
 from privloss._rewrite import simplify
 from privloss._scheme import walk
 from schemes import ALL, MECHANISMS, STEP, chain
@@ -72,9 +73,9 @@ SKEW = pl.Outcomes([0.75, 0.25], [0.5, 0.5])
         ((A + B.subsample(0.5)).swap(), A + B.subsample(0.5).swap()),
         (A.allocate(3).swap(), A.allocate(3).swap()),
         # Gaussians
-        (pl.Gaussian(2.0).repeat(4), pl.Gaussian(1.0)),
+        (pl.Gaussian(2.0).repeat(4), Gaussians(1.0)),
         (pl.Gaussian(3.0, sensitivity=2.0), pl.Gaussian(3.0, sensitivity=2.0)),
-        (pl.Gaussian(2.0).repeat(4).swap().allocate(5), pl.Gaussian(1.0).allocate(5)),
+        (pl.Gaussian(2.0).repeat(4).swap().allocate(5), Gaussians(1.0).allocate(5)),
     ],
 )
 def test_rewrites(scheme: Scheme, simple: Scheme) -> None:

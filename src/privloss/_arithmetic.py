@@ -78,16 +78,22 @@ def _half(shift: int) -> tuple[float, float]:
     return 0.5, 0.5
 
 
-def filled(got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """q e^up and p e^down of cells. Where one of the two underflows, the other and the cell's edge bound it
-    from above: that lowers the ratio on the right and raises it on the left, which is the safe way on the
-    lower side."""
-    end = np.full((*cuts.shape[:-1], 1), np.inf)
-    low, high = np.concatenate((-end, cuts), axis=-1), np.concatenate((cuts, end), axis=-1)
+def filled(
+    got: Masses, cuts: FloatArray, up: FloatArray, down: FloatArray, lowest: FloatArray, highest: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """q e^up and p e^down of cells, between the lowest and the highest loss. Where one of the two underflows, the other
+    and the cell's edge bound it from above: that lowers the ratio on the right and raises it on the left, which is
+    the safe way on the lower side."""
+    low = np.concatenate((np.minimum(lowest, cuts[..., :1]), cuts), axis=-1)
+    high = np.concatenate((cuts, np.maximum(highest, cuts[..., -1:])), axis=-1)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         q = np.where((got.q < 1e-290) & (got.p > got.q), got.p * np.exp(up - low), got.q * np.exp(up))
         p = np.where((got.p < 1e-290) & (got.q > got.p), got.q * np.exp(down + high), got.p * np.exp(down))
     return np.nan_to_num(q, nan=0.0, posinf=np.inf), np.nan_to_num(p, nan=0.0, posinf=np.inf)
+
+
+def _ends(law: Law) -> tuple[FloatArray, FloatArray]:
+    return np.array([law.low]), np.array([law.high])
 
 
 def start_error(law: Law, side: Side) -> tuple[float, float]:
@@ -161,10 +167,10 @@ class Arithmetic:
             for level in levels(a.blocks, self.channels, span):
                 pieces += self.square(level)
         else:
-            share = a.weight / (a.weight + b.weight)
+            shares = a.weight / (a.weight + b.weight), b.weight / (a.weight + b.weight)
             both = zip(levels(a.blocks, self.channels, span), levels(b.blocks, self.channels, span), strict=True)
             for one, two in both:
-                pieces += self._pairs(one, two, (share, 1.0 - share))
+                pieces += self._pairs(one, two, shares)
         q_only, p_only, extra = self.atoms(a, b)
         longest = max(block.values.shape[1] for block in (*a.blocks, *b.blocks))
         terms = 1.0 * min(a.points, b.points, longest) + 8.0 * len(span) + 16
@@ -262,7 +268,7 @@ class RatioSum(Arithmetic):
         else:
             cuts = np.logaddexp(loss[:-1], loss[1:]) - LN2
             got = law.cells(cuts)
-            q, _ = filled(got, cuts, shifts * LN2, np.zeros_like(loss))
+            q, _ = filled(got, cuts, shifts * LN2, np.zeros_like(loss), *_ends(law))
             rows = np.stack((np.where(q < np.inf, q, 0.0), got.p))  # what says nothing of its ratio will be dropped
             if zero:
                 rows[0, 0] += math.ldexp(got.q_only, int(shifts[0]))
@@ -314,10 +320,10 @@ class RatioSum(Arithmetic):
         return pieces
 
     def atoms(self, a: State, b: State) -> tuple[float, float, list[Piece]]:
-        share = a.weight / (a.weight + b.weight)
-        p_only = share * a.p_only + (1 - share) * b.p_only
+        share, rest = a.weight / (a.weight + b.weight), b.weight / (a.weight + b.weight)
+        p_only = share * a.p_only + rest * b.p_only
         pieces: list[Piece] = []
-        for atom, other, weight in ((a.q_only, b, 1 - share), (b.q_only, a, share)):
+        for atom, other, weight in ((a.q_only, b, rest), (b.q_only, a, share)):
             if atom > 0:
                 factor = np.array([[atom], [atom * weight]][: self.channels.rows])
                 pieces += [Piece(k, start, factor * values) for k, start, values in other.blocks]
@@ -472,7 +478,7 @@ class LossSum(Arithmetic):
         else:
             cuts = self.cuts(loss)
             got = law.cells(cuts)
-            q, p = filled(got, cuts, loss, -loss)
+            q, p = filled(got, cuts, loss, -loss, *_ends(law))
             rows = np.stack((got.p, q) if self.gauge == "p" else (got.q, p))
             endless = math.isinf(law.low if self.gauge == "p" else law.high)
             # The cell beyond the window, where the other measure may be large: see ``fold``.

@@ -113,7 +113,8 @@ class RowSum(LossSum):
         else:
             cuts = self.cuts(loss)
             got = rows.cells(cuts)
-            q, p = filled(Masses(got.q, got.p, 0.0, 0.0), cuts, loss, -loss)
+            lowest, highest = (np.array([[getattr(law, end)] for law in laws]) for end in ("low", "high"))
+            q, p = filled(Masses(got.q, got.p, 0.0, 0.0), cuts, loss, -loss, lowest, highest)
             values = np.concatenate((got.p, q) if self.gauge == "p" else (got.q, p))
         ends = np.cumsum([slot.stop - slot.start for slot in slots])
         blocks = [

@@ -125,11 +125,14 @@ class Curve:
         seen, sign = self.seen, self.sign
         if fpr >= 1.0:
             return 0.0
-        rate = fpr * (1 + sign * (self.slip + self.eta + 4 * U))
+        rate = fpr * (1 + sign * (self.slip + self.eta + 4 * U)) + min(sign, 0.0) * FLOOR
         q, p = seen.q[::-1], seen.p[::-1]
         taken = np.cumsum(q)
-        n = int(np.searchsorted(taken, rate, side="right"))  # outcomes rejected whole, from the highest ratio down
-        if n >= q.size:
+        # Outcomes rejected whole, from the highest ratio down. Those of a lower measure whose q underflowed cost FLOOR.
+        n = int(np.searchsorted(taken, rate, side="right")) if rate >= 0 else 0
+        if rate < 0:
+            accepted = float(p.sum())
+        elif n >= q.size:
             accepted = 0.0
         else:
             accepted = float(p[n + 1 :].sum()) + p[n] * min(max(float(taken[n]) - rate, 0.0) / q[n], 1.0)

@@ -19,7 +19,18 @@ from privloss._ask import Ask
 from privloss._batch import Parts, look, sum_of_many
 from privloss._largest import largest
 from privloss._laws.rows import KINDS, SubsampledRows
-from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U, from_outcomes, nothing_shown
+from privloss._pair import (
+    EXP_ULPS,
+    FloatArray,
+    IntArray,
+    Law,
+    Masses,
+    Pair,
+    U,
+    from_outcomes,
+    nothing_shown,
+    subsampled_loss,
+)
 from privloss._power import MOST_RANGE, Budget, Place, Shape, join, power, slots_for
 
 if TYPE_CHECKING:
@@ -45,8 +56,8 @@ def allocation_law(parts: tuple[tuple[Scheme, int], ...], weights: tuple[float, 
     below = ask.per_step(total)
     laws = [of.law(below) for of, _ in parts]
     scales = [share * total / steps for share, (_, steps) in zip(shares, parts, strict=True)]
-    if len(parts) == 1 and _too_wide(laws[0], ask):
-        return _without_sums(laws[0], total, ask)
+    if _too_wide(laws, ask):
+        return _without_sums(laws, shares, [steps for _, steps in parts], ask)
     shapes = [_ratio_shape(law, steps, ask) for law, (_, steps) in zip(laws, parts, strict=True)]
     loose = ask.tail
     if ask.direction == "add":  # ratios cut at the top lower the mean ratio by their P-mass: relative, not absolute
@@ -76,17 +87,24 @@ def _ratio_unit(shapes: list[Shape], scales: list[float], spacing: float) -> flo
     return max(min((spacing * width for width in widths if width > 0), default=spacing), 1e-200 * max(widths), 1e-290)
 
 
-def _too_wide(law: Law, ask: Ask) -> bool:
-    lo, hi = law.window(ask.tail, ask.tail)
-    return hi - lo > WIDEST
+def _too_wide(laws: list[Law], ask: Ask) -> bool:
+    low, high = zip(*(law.window(ask.tail, ask.tail) for law in laws), strict=True)
+    return float(max(high) - min(low)) > WIDEST
 
 
-def _without_sums(law: Law, steps: int, ask: Ask) -> Law:
+def _without_sums(laws: list[Law], shares: list[float], counts: list[int], ask: Ask) -> Law:
     """Bounds of an allocation whose ratios no double can hold together.
 
-    Who is told which step was chosen sees the law of one step: an upper bound. Who sees one step only, sees
-    the law of one step subsampled at 1/steps: a lower bound. The largest ratio says more, but for the removed.
+    Who is told which step was chosen sees the law of that step: an upper bound. Who sees one step only, sees
+    its law subsampled by how often it is chosen: a lower bound. The largest ratio says more, but for the removed.
     """
+    if len(laws) > 1:
+        if ask.side == "upper":
+            return Disjoint(tuple(laws), tuple(shares))
+        rates = [share / steps for share, steps in zip(shares, counts, strict=True)]
+        law, rate = max(zip(laws, rates, strict=True), key=lambda row: row[0].window(ask.tail, ask.tail)[1] * row[1])
+        return _subsampled_pair(law, rate) if isinstance(law, Pair) else Subsampled(law, rate)
+    law, steps = laws[0], counts[0]
     if steps > 1 and (ask.side == "lower" or ask.direction == "add"):
         bound = largest(law, steps, ask)
         if bound is not None:
@@ -277,17 +295,20 @@ def _lattice_of(values: FloatArray | None) -> tuple[float, float] | None:
 
 def _subsampled_pair(pair: Pair, rate: float) -> Pair:
     """Exact, outcome by outcome; what was only possible under Q becomes an outcome of ratio 1 - rate."""
-    with np.errstate(over="ignore"):
-        excess = np.expm1(pair.loss)
-    loss = np.where(pair.loss < 600, np.log1p(rate * excess), pair.loss + math.log(rate))
+    loss = subsampled_loss(pair.loss, rate)
     p = rate * pair.p + (1 - rate) * pair.q
     if pair.q_only > 0:
         loss = np.concatenate(([math.log1p(-rate)], loss))
         p = np.concatenate(([(1 - rate) * pair.q_only], p))
     q = np.concatenate(([pair.q_only], pair.q)) if pair.q_only > 0 else pair.q
-    return Pair(
-        loss, q, p, 0.0, rate * pair.p_only, pair.side, pair.eta_q + 8 * U, pair.eta_x + 4 * EXP_ULPS * U
-    )
+    eta_q, eta_x = subsampling_error(rate)
+    eta_x += EXP_ULPS * U * float(np.abs(loss).max(initial=0.0))
+    return Pair(loss, q, p, 0.0, rate * pair.p_only, pair.side, pair.eta_q + eta_q, pair.eta_x + eta_x)
+
+
+def subsampling_error(rate: float) -> tuple[float, float]:
+    """(eta_q, eta_x) of mixing by a rate that may be the rounded product of dozens, and of the losses that gives."""
+    return 72 * U, U * (72 + EXP_ULPS * (4 - math.log1p(-rate) if rate < 1 else 4))
 
 
 @dataclass(frozen=True)
@@ -311,16 +332,14 @@ class Subsampled(Law):
 
     @property
     def eta_q(self) -> float:
-        return self.of.eta_q + 8 * U
+        return self.of.eta_q + subsampling_error(self.rate)[0]
 
     @property
     def eta_x(self) -> float:
-        return self.of.eta_x + 4 * EXP_ULPS * U
+        return self.of.eta_x + subsampling_error(self.rate)[1]
 
     def _push(self, loss: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):
-            pushed = np.log1p(self.rate * np.expm1(loss))
-        return np.where(loss < 600, pushed, loss + math.log(self.rate))
+        return subsampled_loss(loss, self.rate)
 
     def _pull(self, loss: FloatArray) -> FloatArray:
         """The loss inside, for losses above log(1 - rate)."""
@@ -437,6 +456,57 @@ class Swapped(Law):
     def cells(self, cuts: FloatArray) -> Masses:
         got = self.of.cells(-cuts[::-1])
         return Masses(got.p[::-1], got.q[::-1], got.p_only, got.q_only)
+
+
+
+@dataclass(frozen=True)
+class Disjoint(Law):
+    """One of several laws, chosen with the probabilities ``weights``, and told which."""
+
+    laws: tuple[Law, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def low(self) -> float:
+        return min(law.low for law in self.laws)
+
+    @property
+    def high(self) -> float:
+        return max(law.high for law in self.laws)
+
+    @property
+    def atoms(self) -> FloatArray | None:
+        return None
+
+    @property
+    def eta_q(self) -> float:
+        return max(_listing(law) + law.eta_q for law in self.laws) + 8 * U
+
+    @property
+    def eta_x(self) -> float:
+        return max(2 * _listing(law) + law.eta_x for law in self.laws)
+
+    def window(self, left: float, right: float) -> tuple[float, float]:
+        low, high = zip(*(law.window(left, right) for law in self.laws), strict=True)
+        return min(low), max(high)
+
+    def grid(self, count: int, left: float, right: float) -> FloatArray:
+        return np.unique(np.concatenate([law.grid(count, left, right) for law in self.laws]))
+
+    def hats(self, points: FloatArray) -> Masses:
+        return self._summed([law.hats(points) for law in self.laws])
+
+    def cells(self, cuts: FloatArray) -> Masses:
+        return self._summed([law.cells(cuts) for law in self.laws])
+
+    def _summed(self, got: list[Masses]) -> Masses:
+        columns = zip(*got, strict=True)
+        return Masses(*(sum(w * x for w, x in zip(self.weights, column, strict=True)) for column in columns))
+
+
+def _listing(law: Law) -> float:
+    """What summing a list into points or cells may err by."""
+    return law.loss.size * U if isinstance(law, Pair) else 0.0
 
 
 __all__ = ["allocate_law", "allocation_law", "as_pair", "compose_law", "from_outcomes", "subsample_law", "swap_law"]

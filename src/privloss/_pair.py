@@ -195,12 +195,25 @@ def from_outcomes(
     loss, q, p = loss[order], q[order], p[order]
     most = 1
     if loss.size:
-        starts = np.flatnonzero(np.concatenate(([True], np.diff(loss) > 0)))
+        starts = np.flatnonzero(np.concatenate(([True], loss[1:] > loss[:-1])))
         most = int(np.diff(np.append(starts, loss.size)).max())
         loss, q, p = loss[starts], np.add.reduceat(q, starts), np.add.reduceat(p, starts)
     charge = slack if side == "upper" else 0.0
-    eta_x = 2 * eta_q if given else 4 * U  # given losses, and p and q each with its own error
+    if given:  # losses as they are, and p and q each with its own error
+        eta_x = 2 * eta_q
+    else:  # of a quotient and its logarithm; of two logarithms where there is no quotient
+        far = float(np.abs(loss).max(initial=0.0))
+        eta_x = U * (4 + EXP_ULPS * (far if far < 600.0 else 2 * far + 1500.0))
     return Pair(loss, q, p, q_only + charge, p_only + charge, side, eta_q + most * U, eta_x)
+
+
+def subsampled_loss(loss: FloatArray | float, rate: FloatArray | float) -> FloatArray:
+    """log(1 - rate + rate e^loss): from its distance to 0 where that is small, else as a sum of two parts."""
+    with np.errstate(over="ignore", divide="ignore"):
+        excess = rate * np.expm1(loss)
+        apart = np.logaddexp(np.log1p(-np.asarray(rate)), np.log(rate) + loss)
+        value: FloatArray = np.where(np.abs(excess) < 0.5, np.log1p(np.clip(excess, -0.6, 1.0)), apart)
+    return value
 
 
 def nothing_hidden() -> Pair:
@@ -216,5 +229,8 @@ def nothing_shown() -> Pair:
 def _log_ratio(q: FloatArray, p: FloatArray) -> FloatArray:
     """log(p/q), with relative accuracy near 0 as far as p - q has it."""
     near = np.abs(p - q) < 0.5 * q
-    with np.errstate(over="ignore", divide="ignore"):
-        return np.where(near, np.log1p((p - q) / q), np.log(p) - np.log(q))
+    with np.errstate(over="ignore", divide="ignore", under="ignore"):
+        ratio = p / q
+        plain = (ratio > 1e-300) & (ratio < 1e300)
+        apart = np.where(plain, np.log(np.where(plain, ratio, 1.0)), np.log(p) - np.log(q))
+        return np.where(near, np.log1p((p - q) / q), apart)

@@ -15,12 +15,14 @@ from collections.abc import Iterable, Sequence
 
 from privloss._check import COUNTABLE
 from privloss._mechanisms import Gaussian, Outcomes
+from privloss._mechanisms.gaussian import Gaussians
 from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsample, Swap
 from privloss._operations.allocate import proportional
 from privloss._operations.compose import grouped
 from privloss._scheme import Scheme, walk
 
 Counted = tuple[Scheme, int]
+NEARLY = 0.9  # rates above it lack little of 1
 TINY = 1e-300  # below, a product of rates or weights would lose digits: left as it is
 
 
@@ -96,12 +98,13 @@ def _gaussians(parts: list[Counted]) -> list[Counted]:
     shift = math.hypot(*(part.sensitivity / part.sigma * math.sqrt(n) for part, n in gaussians))
     if not TINY < shift < 1 / TINY:
         return parts
-    return [item for item in parts if not isinstance(item[0], Gaussian)] + [(Gaussian(1 / shift), 1)]
+    return [item for item in parts if not isinstance(item[0], Gaussian)] + [(Gaussians(1 / shift), 1)]
 
 
 def subsample(of: Scheme, rate: float) -> Scheme:
-    # Included twice independently is included with the product; certain inclusion is none.
-    if isinstance(of, Subsample) and of.rate * rate > TINY:
+    # Included twice independently is included with the product; certain inclusion is none. The product is rounded,
+    # which near 1 would be much of what it lacks.
+    if isinstance(of, Subsample) and TINY < of.rate * rate < NEARLY:
         return subsample(of.of, of.rate * rate)
     return of if rate == 1 else Subsample(of, rate)
 
@@ -140,7 +143,7 @@ def allocation(parts: Sequence[Counted], weights: Sequence[float]) -> Scheme:
     # included.
     rated = [(of.of, n, w * of.rate) if isinstance(of, Subsample) else (of, n, w) for of, n, w in rows]
     rate = math.fsum(w for _, _, w in rated)
-    if rated != rows and all(w > TINY for _, _, w in rated):
+    if rated != rows and rate < NEARLY and all(w > TINY for _, _, w in rated):
         inner = allocation([(of, n) for of, n, _ in rated], [w / rate for _, _, w in rated])
         return subsample(inner, min(rate, 1.0))
     return _allocation(rows)

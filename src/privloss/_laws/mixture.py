@@ -27,6 +27,7 @@ from typing import Literal
 
 import numpy as np
 
+from privloss._ask import check_time
 from privloss._laws.quadrature import (
     EDGE,
     RULES,
@@ -75,7 +76,10 @@ class MixtureLaw(Law):
     high: float = math.inf
     atoms: FloatArray | None = None
 
-    def __init__(self, sigma: float, sensitivities: Sequence[float], weights: Sequence[float]) -> None:
+    def __init__(
+        self, sigma: float, sensitivities: Sequence[float], weights: Sequence[float], deadline: float = math.inf
+    ) -> None:
+        self.deadline = deadline
         s, w = np.asarray(sensitivities, np.float64), np.asarray(weights, np.float64)
         self.weights = w[w > 0]
         self.a, self._rest = divide(s[w > 0], sigma)
@@ -104,6 +108,7 @@ class MixtureLaw(Law):
         edge = np.concatenate(([-np.inf], points, [np.inf]))
         q, p = np.zeros(edge.size), np.zeros(edge.size)
         for panels in self._panels(points, "right"):
+            check_time(self.deadline)
             self._spread(panels, edge, q, p)
         return Masses(q[1:-1], p[1:-1], float(q[0]) + VANISHED, float(p[-1]) + VANISHED)
 
@@ -111,6 +116,7 @@ class MixtureLaw(Law):
         """Merge between the cuts."""
         q, p = np.zeros(cuts.size + 1), np.zeros(cuts.size + 1)
         for panels in self._panels(cuts, "left"):
+            check_time(self.deadline)
             start, offsets = panels.start, panels.offsets
             _pile(q, panels.cell, density(start, ZERO) * panels.integrals(decay(start, offsets)))
             total = np.zeros(start.size)
@@ -196,6 +202,7 @@ class MixtureLaw(Law):
 
     def _panels(self, losses: FloatArray, side: Literal["left", "right"]) -> list[_Panels]:
         """The line, cut so that each panel lies in one cell and suits a rule."""
+        check_time(self.deadline)
         step = 0.75 * WIDEST.limit / (0.5 * EDGE + 1.5 * self.reach + 2.0)
         first, last = min(0.0, self.a.min()) - EDGE, max(0.0, self.a.max()) + EDGE
         grid = np.arange(first, last + step, step)
@@ -233,6 +240,7 @@ class MixtureLaw(Law):
         under, over = np.full(target.size, bottom), np.full(target.size, top)
         z: FloatArray = 0.5 * (under + over)
         for turn in range(240):
+            check_time(self.deadline)
             loss = self.loss(z)
             above = loss > target
             under, over = np.where(above, under, z), np.where(above, z, over)

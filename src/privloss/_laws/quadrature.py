@@ -118,6 +118,8 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def divide(a: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
     """a / b as a double and its rounding."""
+    b, exponent = math.frexp(b)  # by a number near 1, so that no product overflows
+    a = np.ldexp(a, -exponent)
     high = a / b
     product, rest = two_product(high, np.asarray(b))
     return high, ((a - product) - rest) / b

@@ -19,7 +19,7 @@ import numpy as np
 from privloss._laws.gaussian import VANISHED, GaussianLaw, Panels, Place, placed, recentred
 from privloss._laws.laplace import LaplaceLaw, finite
 from privloss._laws.quadrature import EDGE, RULES, WIDEST, BoolArray, decay, exp_sum, gather, tiers
-from privloss._pair import FloatArray, IntArray, Law, Pair
+from privloss._pair import FloatArray, IntArray, Law, Pair, subsampled_loss
 
 SAMPLES = 48  # losses at which each law is looked at
 STEEPEST = 50.0  # sensitivity over sigma from which a Gaussian is served alone: its cells take many panels
@@ -395,10 +395,7 @@ class SubsampledRows(Rows):
         self.low = np.array([[law.low] for law in laws])
 
     def _push(self, loss: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):
-            pushed = np.log1p(self.rate * np.expm1(loss))
-        value: FloatArray = np.where(loss < 600, pushed, loss + np.log(self.rate))
-        return value
+        return subsampled_loss(loss, self.rate)
 
     def _pull(self, loss: FloatArray) -> tuple[FloatArray, BoolArray]:
         """The losses inside, and which cannot be reached: those lie at the left, where ratios underflow.

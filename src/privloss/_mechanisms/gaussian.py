@@ -10,12 +10,13 @@ from privloss._check import Numbers, count, masses, positive, reals, same_length
 from privloss._scheme import Mechanism, fix
 
 if TYPE_CHECKING:
-    from privloss._ask import Ask
+    from privloss._ask import Ask, Side
     from privloss._pair import Law
 
 # Of sensitivity over sigma: beyond, losses are more than a double holds; below, losses are nothing beside 1, and the
 # bounds are those of this and of no difference at all, which no question tells apart.
 FARTHEST, NEAREST = 1e140, 1e-13
+ROUNDED = 32 * 2.0**-53  # of a sigma that came from a root of a sum of squares
 APART = 3000.0  # of a mixture: beyond, its integrals take too many pieces
 
 
@@ -50,6 +51,14 @@ class Gaussian(Mechanism):
         if ask.side == "upper" and a > FARTHEST:
             return nothing_hidden()
         return far_gaussian(min(a, FARTHEST), ask.spacing, ask.side)
+
+
+class Gaussians(Gaussian):
+    """A composition of Gaussians as one, whose sigma is rounded: each side takes the noise that bounds it."""
+
+    def law(self, ask: Ask) -> Law:
+        margin = -ROUNDED if ask.side == "upper" else ROUNDED
+        return Gaussian(self.sigma * (1 + margin), self.sensitivity).law(ask)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +98,7 @@ class GaussianMixture(Mechanism):
             return Gaussian(self.sigma, largest).law(ask) if ask.side == "upper" else nothing_shown()
         total = math.fsum(self.weights)
         kept = [(s, w / total) for s, w in zip(self.sensitivities, self.weights, strict=True) if w > 0]
-        return MixtureLaw(self.sigma, tuple(s for s, _ in kept), tuple(w for _, w in kept))
+        return MixtureLaw(self.sigma, tuple(s for s, _ in kept), tuple(w for _, w in kept), ask.deadline)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,6 +121,12 @@ class DiscreteGaussian(Mechanism):
         fix(self, sigma=positive(sigma=self.sigma), sensitivity=count(sensitivity=self.sensitivity))
 
     def law(self, ask: Ask) -> Law:
-        from privloss._laws.integers import discrete_gaussian
+        from privloss._laws.integers import MOST_SIGMA, bell_error, discrete_gaussian, smooth
 
-        return discrete_gaussian(self.sigma, self.sensitivity, ask)
+        if self.sigma <= MOST_SIGMA:
+            return discrete_gaussian(self.sigma, self.sensitivity, ask)
+        error = bell_error(self.sigma, self.sensitivity)
+        return smooth(Gaussian(self.sigma, self.sensitivity).law(ask), error, ask)
+
+    def _support(self, side: Side) -> tuple[float, float]:
+        return -math.inf, math.inf

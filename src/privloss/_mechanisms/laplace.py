@@ -9,7 +9,7 @@ from privloss._check import count, positive
 from privloss._scheme import Mechanism, fix
 
 if TYPE_CHECKING:
-    from privloss._ask import Ask
+    from privloss._ask import Ask, Side
     from privloss._pair import Law
 
 
@@ -65,6 +65,12 @@ class DiscreteLaplace(Mechanism):
         fix(self, scale=positive(scale=self.scale), sensitivity=count(sensitivity=self.sensitivity))
 
     def law(self, ask: Ask) -> Law:
-        from privloss._laws.integers import discrete_laplace
+        from privloss._laws.integers import MOST, REACHED, discrete_laplace, slope_error, smooth
 
-        return discrete_laplace(self.scale, self.sensitivity, ask)
+        if min(self.sensitivity, 2 * REACHED * self.scale) <= MOST:
+            return discrete_laplace(self.scale, self.sensitivity, ask)
+        return smooth(Laplace(self.scale, self.sensitivity).law(ask), slope_error(self.scale), ask)
+
+    def _support(self, side: Side) -> tuple[float, float]:
+        largest = self.sensitivity / self.scale
+        return -largest, largest

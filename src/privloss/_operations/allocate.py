@@ -113,6 +113,8 @@ def log_mean(losses: Sequence[float], weights: Sequence[float]) -> float:
     top = max(losses)
     if math.isinf(top):
         return top
+    if max(map(abs, losses)) < 0.5:
+        return math.log1p(math.fsum(w * math.expm1(loss) for loss, w in zip(losses, weights, strict=True)))
     return top + math.log(
         math.fsum(w * math.exp(loss - top) for loss, w in zip(losses, weights, strict=True))
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -36,9 +35,9 @@ class Subsample(Operation):
         return low, high
 
     def _loss(self, loss: float) -> float:
-        if self.rate == 1.0:
-            return loss
-        return math.log1p(self.rate * math.expm1(loss)) if loss < 600 else loss + math.log(self.rate)
+        from privloss._pair import subsampled_loss
+
+        return loss if self.rate == 1.0 else float(subsampled_loss(loss, self.rate))
 
     def _text(self, parts: Sequence[str]) -> str:
         return f"{parts[0]}.subsample(rate={self.rate!r})"
