@@ -311,7 +311,7 @@ BAD = [
     (("sigma", "Gaussian({sigma})", "--advantage", "2"), "advantage"),
     (("sigma", "--sigma", "1", "--epsilon", "1", *DELTA), "--sigma"),
     (("bogus",), "bogus"),
-    ((), "COMMAND"),
+    ((), "a command is needed: one of epsilon"),
 ]
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import privloss as pl
 from privloss import Scheme
-from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsample
 from privloss._mechanisms.gaussian import Gaussians
+from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsample
 from privloss._rewrite import simplify
 from privloss._scheme import walk
 from schemes import ALL, MECHANISMS, STEP, chain

@@ -67,10 +67,12 @@ class Search:
         self.delta, self.exact = delta, True
         if epsilon:
             self.target, self.by_delta = epsilon, False
+            self.named = f"epsilon={epsilon:g} at delta={delta:g}"
         else:
             target = delta if advantage is None else advantage
             assert target is not None
             self.target, self.by_delta = target, True
+            self.named = f"delta={delta:g} at epsilon=0" if advantage is None else f"advantage={advantage:g}"
         self.points, self.eta, self.asked = 0, 0.0, 0
         self.meets: Probe | None = None
         self.misses: Probe | None = None
@@ -256,7 +258,7 @@ def _straddle(search: Search, rtol: float, given: bool) -> bool:
             break
     if search.meets is None:
         raise Unreachable(
-            f"the target {search.target:g} must be reachable, got no argument from {low:g} to {high:g} that meets it"
+            f"the target {search.named} must be reachable, got no argument from {low:g} to {high:g} that meets it"
         )
     if search.misses is not None:
         return True

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from privloss._check import show as shown
 from privloss._cli._command import Command, attached, parser
 from privloss._cli._print import complain, flush, hush
 
@@ -36,14 +37,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(str(error), 2)
     except RecursionError:
         return complain("the scheme is nested too deeply", 2)
+    except MemoryError:
+        return complain("the scheme needs more memory than there is", 2)
     except (ValueError, TypeError, OverflowError, ImportError) as error:  # an extra is missing
         return complain(str(error), 2)
     return status
 
 
 def _run(argv: Sequence[str]) -> int:
+    commands = _commands()
+    if not argv or (argv[0].startswith("-") and argv[0] not in ("-h", "--help", "--version")):
+        names = ", ".join(command.name for command in commands)
+        raise ValueError(f"a command is needed: one of {names}, or --help; got {shown(argv[0]) if argv else 'none'}")
     try:
-        args = parser(_commands()).parse_args(attached(argv))
+        args = parser(commands).parse_args(attached(argv))
     except SystemExit:  # --help or --version, already printed
         return 0
     command: Command = args.command

@@ -93,7 +93,7 @@ def as_table(found: Sequence[Answer]) -> list[Line]:
     head = [_head(found[0]), *map(_row, found)]
     widths = [max(map(len, column)) for column in zip(*head, strict=True)]
     rows = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in head]
-    facts = [(name, text) for name, texts in _facts(found).items() for text in dict.fromkeys(texts)]
+    facts = [(name, text) for name, texts in _facts(found).items() for text in _by_row(texts)]
     return [
         Line(rows[0], "bold"),
         *map(Line, rows[1:]),
@@ -110,6 +110,16 @@ def _head(answer: Answer) -> list[str]:
 def _row(answer: Answer) -> list[str]:
     twin = [] if answer.poisson is None else _bounds(answer.poisson)
     return [*map(repr, _asked(answer).values()), *_bounds(answer), _gap(answer), *twin]
+
+
+def _by_row(texts: Sequence[str]) -> list[str]:
+    """What holds for all rows once; else each with the rows, from 1, that it holds for."""
+    rows: dict[str, list[int]] = {}
+    for row, text in enumerate(texts, 1):
+        rows.setdefault(text, []).append(row)
+    if len(rows) <= 1:
+        return list(rows)
+    return [f"row {', '.join(map(str, where))}: {text}" for text, where in rows.items()]
 
 
 def _facts(found: Sequence[Answer]) -> dict[str, list[str]]:

@@ -101,7 +101,9 @@ class Clock:
 
 
 def _built(flags: Mapping[str, Any]) -> Scheme:
-    if ("sigma" in flags) == ("scale" in flags):
+    if "sigma" in flags and "scale" in flags:
+        raise ValueError(f"one of --sigma and --scale must be given, got {flags['sigma']:g} and {flags['scale']:g}")
+    if "sigma" not in flags and "scale" not in flags:
         raise ValueError("a scheme is needed: an expression, or one of --sigma and --scale")
     if "picks" in flags and "steps" not in flags:
         raise ValueError(f"--picks {flags['picks']} needs --steps")

@@ -21,6 +21,8 @@ class Line(NamedTuple):
 
 def write(lines: Sequence[Line]) -> None:
     """Print the lines; rich changes their colours, never their text."""
+    if sys.stdout is None:  # closed
+        raise OSError("standard output is closed")
     if sys.stdout.isatty() and find_spec("rich") is not None:
         _bright(lines)
     else:
@@ -44,12 +46,13 @@ def printable(text: str) -> str:
 
 def flush() -> None:
     """Write what is still held back, so that a closed pipe or a full disk shows now."""
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def hush() -> None:
     """Send what stdout still holds nowhere: the interpreter would complain about it when it ends."""
-    with suppress(OSError, ValueError):  # where stdout is no file, nothing will be written
+    with suppress(OSError, ValueError, AttributeError):  # where stdout is no file, nothing will be written
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
