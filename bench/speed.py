@@ -10,7 +10,6 @@ import argparse
 import functools
 import json
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -149,7 +148,9 @@ def main() -> None:
     nested(rows, given.runs)
     laws_of_cost(rows, min(given.runs, 3))
     distinct(rows)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    import resource  # not on Windows
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
     print(f"\npeak memory of all of the above: {peak:.0f} MB (target 400){'  ok' if peak <= 400 else '  OVER'}")
     rows.append({"name": "peak memory MB", "value": peak, "target": 400})
     cold(rows, given.runs)

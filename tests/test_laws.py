@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -19,7 +20,6 @@ from privloss._laws.mixture import MixtureLaw
 from privloss._laws.quadrature import RULES, quotient
 from privloss._pair import FloatArray, Law, Masses
 
-mpmath = pytest.importorskip("mpmath")
 mp = mpmath.mp.clone()
 mp.dps = 90
 mpf = mp.mpf
