@@ -23,6 +23,7 @@ from truth import enumerate as enumeration
 ALMOST = 1 - 1e-10
 TINY = 10.0**-280
 
+FAR = pl.PureDP(1500.0)
 LISTED: list[tuple[Scheme, str, float, Any]] = [
     # losses of hundreds: the other measure underflows
     (pl.compose(pl.PureDP(1), pl.PrivacyLoss([700.0, 800.0], [1 - 1e-13, 1e-13])), "epsilon", 0.1, "remove"),
@@ -32,6 +33,14 @@ LISTED: list[tuple[Scheme, str, float, Any]] = [
     (pl.PureDP(600.0).subsample(1e-262), "epsilon", 0.0, "remove"),
     (pl.PureDP(620.0).subsample(TINY), "epsilon", 0.0, "remove"),
     (pl.PureDP(800.0), "tradeoff", 0.0, "remove"),
+    (FAR.allocate(2), "delta", 1499.0, "remove"),
+    (FAR.allocate(2), "delta", 1499.0, "add"),
+    (FAR.allocate(2), "delta", 799.0, "add"),
+    (FAR.allocate(2), "epsilon", 0.3, "add"),
+    (FAR.allocate(3), "epsilon", 0.3, "remove"),
+    (FAR.allocate(2), "tradeoff", 0.05, "remove"),
+    ((FAR + pl.PureDP(800.0)).repeat(2), "delta", 2999.0, "remove"),
+    ((FAR + pl.PureDP(800.0)).repeat(2), "delta", 2999.0, "add"),
     # rates near 1: the little that they lack decides
     (pl.PureDP(40).subsample(ALMOST), "delta", 23.0, "add"),
     (pl.PureDP(40).subsample(ALMOST), "epsilon", 0.3, "add"),
