@@ -98,7 +98,7 @@ def tested(site: Site | None) -> tuple[str, float]:
         start = time.perf_counter()
         environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
         done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-        failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        failed = [line.split(" ", 1)[1].split(" - ")[0] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
         return (failed[0] if failed else "" if done.returncode == 0 else "error"), time.perf_counter() - start
 
 
