@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from privloss._ask import Ask, Side
+from privloss._evaluate import Disjoint, Subsampled, Swapped
+from privloss._laws.faraway import far_gaussian
 from privloss._laws.gaussian import GaussianLaw, tail_place
-from privloss._laws.integers import discrete_gaussian, discrete_laplace
+from privloss._laws.integers import Widened, discrete_gaussian, discrete_laplace
 from privloss._laws.laplace import LaplaceLaw
 from privloss._laws.mixture import MixtureLaw
 from privloss._laws.quadrature import RULES, quotient
@@ -416,3 +418,43 @@ def test_a_quotient_keeps_its_rounding() -> None:
     for a, b in ((1.0, 3.0), (2.1, 0.7), (1e-9, 1e5), (5.0, 0.01)):
         high, low = quotient(a, b)
         assert abs(Fraction(high) + Fraction(low) - Fraction(a) / Fraction(b)) <= Fraction(high) / 2**100
+
+
+LAYERED: list[Law] = [
+    Subsampled(GaussianLaw(1.0), 0.3),
+    Subsampled(Swapped(Subsampled(GaussianLaw(0.5), 0.9)), 0.7),
+    Swapped(MixtureLaw(1.0, [0.0, 2.0], [0.5, 0.5])),
+    Disjoint((GaussianLaw(1.0), LaplaceLaw(0.5), GaussianLaw(3.0)), (0.5, 0.25, 0.25)),
+    Widened(GaussianLaw(2.0), 1e-9, 1e-9),
+]
+
+
+@pytest.mark.parametrize("law", LAYERED, ids=lambda law: type(law).__name__)
+def test_layers_keep_all_of_both_measures(law: Law) -> None:
+    """Onto few points and onto many, most of it beyond them or none: masses add up, atoms included."""
+    for ends in ((-0.1, 0.2), (-1.0, 1.0), (-30.0, 30.0)):
+        for count in (2, 40):
+            points = np.linspace(*ends, count)
+            points = points[points > law.low + 1e-9] if math.isfinite(law.low) else points
+            for got in (law.hats(points), law.cells(points)):
+                assert math.fsum(got.q) + got.q_only == pytest.approx(1.0, abs=1e-13)
+                assert math.fsum(got.p) + got.p_only == pytest.approx(1.0, abs=1e-13)
+            hats = law.hats(points)
+            np.testing.assert_allclose(hats.p, np.exp(points) * hats.q, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("a", [1300.0, 1e5, 1e9])
+@pytest.mark.parametrize("spacing", [0.03, 0.3])
+def test_far_gaussians_keep_their_side(a: float, spacing: float) -> None:
+    """The P-mass at losses of at least a (a/2 + z), against that of the normal tail above z; Q is the mirror image."""
+    upper, lower = (far_gaussian(a, spacing, side) for side in ("upper", "lower"))
+    for z in (-8.0, -2.013, 0.0, 0.517, 3.3, 20.0):
+        tail = normal(mpf(z), mpf(math.inf))
+        loss = a * (0.5 * a + z)
+        above = [math.fsum(pair.p[pair.loss >= loss]) + pair.p_only for pair in (upper, lower)]
+        assert above[0] * (1 + upper.eta_q) >= tail - FLOOR
+        assert above[1] * (1 - lower.eta_q) <= tail + FLOOR
+        assert above[0] - above[1] <= 2 * spacing * tail * (abs(z) + 1) + 1e-200
+    for pair in (upper, lower):
+        np.testing.assert_array_equal(pair.q[::-1], pair.p)
+        np.testing.assert_array_equal(-pair.loss[::-1], pair.loss)
