@@ -194,7 +194,7 @@ def _lean(ask: Ask) -> float:
 
 
 def subsample_law(of: Scheme, rate: float, ask: Ask) -> Law:
-    """Poisson subsampling: p <- rate p + (1 - rate) q. More of it is dominated by less."""
+    """Poisson subsampling: p <- rate p + (1 - rate) q. A small rate is dominated by a larger one."""
     if rate < RAREST:
         if ask.side == "lower":
             return nothing_shown()
