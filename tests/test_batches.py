@@ -6,14 +6,22 @@ found by convolution in exact fractions.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from mpmath import mp, mpf
 
 import privloss as pl
 from privloss import Scheme
+from privloss._arithmetic import LossSum, State
+from privloss._batch import RowSum
+from privloss._evaluate import Subsampled
+from privloss._graded import Piece
+from privloss._laws.gaussian import GaussianLaw
+from privloss._laws.rows import together
 from truth import closed
 from truth import enumerate as enumeration
 
@@ -96,3 +104,40 @@ def test_subsampled_parts_are_bracketed(direction: Any) -> None:
         edge = scheme.delta(40.0, direction=direction, rtol=1e-9)
         assert edge.lower <= (1 - atom) * (1 + 1e-13)
         assert edge.upper >= (1 - atom) * (1 - 1e-13)
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("gauge", ["p", "q"])
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_cuts_of_many_rows_are_those_of_each(side: Any, gauge: Any, whole: bool, right: bool) -> None:
+    """Cuts of single measures are held against exact fractions in test_graded; those of many rows are the same ones."""
+    rng = np.random.default_rng(9)
+    rows, channels = 5, 1 if side == "upper" else 2
+    many, one = RowSum(0.25, 0.0, side, gauge, whole, rows), LossSum(0.25, 0.0, side, gauge, whole)
+    offset = rng.uniform(-2.0, 2.0, rows)
+    starts = (6, 14) if right else (-14, -6)
+    cut = [Piece(0, start, rng.uniform(0.0, 0.1, (channels * rows, 8))) for start in starts]
+    edge = Piece(0, 0 if right else 2, rng.uniform(0.0, 0.1, (channels * rows, 6 if right else 5)))
+    summed = Piece(edge.shift, edge.start, edge.values.copy())
+    more = many._folded(cut, summed, offset, right=right)
+    for row in range(rows):
+        own = slice(row, None, rows)
+        alone = Piece(edge.shift, edge.start, edge.values[own].copy())
+        at = alone.values.shape[1] - 1 if right else 0
+        state = State([], 1, float(offset[row]), 1.0, 0.0, 0.0, 0.0, 0.0)
+        parts_of_row = [Piece(piece.shift, piece.start, piece.values[own]) for piece in cut]
+        gained = one.fold(parts_of_row, alone, at, state, right=right)
+        np.testing.assert_allclose(summed.values[own], alone.values, rtol=1e-13)
+        np.testing.assert_allclose([float(np.asarray(atom)[row]) for atom in more], gained, rtol=1e-13)
+
+
+def test_rows_of_subsampled_laws_are_those_of_each() -> None:
+    laws = [Subsampled(GaussianLaw(0.5 + 0.1 * n), 0.1 + 0.2 * n) for n in range(4)]
+    points = np.array([np.linspace(math.log1p(-law.rate) + 0.01, 0.5 + n, 30) for n, law in enumerate(laws)])
+    for method in ("hats", "cells"):
+        got = getattr(together(laws), method)(points)
+        for n, law in enumerate(laws):
+            alone = getattr(law, method)(points[n])
+            for name in ("q", "p", "q_only", "p_only"):
+                np.testing.assert_allclose(getattr(got, name)[n], getattr(alone, name), rtol=1e-12, atol=1e-290)

@@ -1,0 +1,1 @@
+"""What makes the vectors: one module a set, see `truth.vectors`."""
