@@ -1,10 +1,10 @@
 """Everything that must hold before a change lands: `python3 scripts/check.py`, on any machine with Python.
 
 It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
-Windows launcher. The one that runs this script gets the linter, the type checker, all tests and the
-packaging checks. The others get the tests that are not marked slow, Python 3.10 with the oldest NumPy
-allowed. Two Pythons are at work at a time, and what each says is shown when it is done. It ends with what
-was left out.
+Windows launcher. The one that runs this script gets the linter, the type checker, all tests but those marked
+long (`--long` for these as well) and the packaging checks. The others get the tests that are not marked slow,
+Python 3.10 with the oldest NumPy allowed. Two Pythons are at work at a time, and what each says is shown when it
+is done. It ends with what was left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pythons import ROOT, SUPPORTED, available, environment
 
 OLDEST = ("numpy==1.24.*",)  # the lower bound in pyproject.toml, for Python 3.10
-FAST = ("-m", "not slow")
+FAST, MOST = ("-m", "not slow and not long"), ("-m", "not long")
 
 
 class Check:
@@ -50,14 +50,17 @@ class Check:
 def main() -> int:
     arguments = argparse.ArgumentParser(description="lint, types, tests and packaging, on every Python found")
     arguments.add_argument("--quick", action="store_true", help="one Python, no slow tests, no packaging")
-    quick: bool = arguments.parse_args().quick
+    arguments.add_argument("--long", action="store_true", help="the tests that take minutes, too")
+    given = arguments.parse_args()
+    quick: bool = given.quick
+    chosen = FAST if quick else () if given.long else MOST
     pythons, check = dict(available()), Check()
     if not pythons:
         print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
         return 2
     (version, executable), *others = pythons.items()
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        jobs = [pool.submit(_main_python, check, version, executable, quick)]
+        jobs = [pool.submit(_main_python, check, version, executable, quick, chosen)]
         if not quick:
             jobs += [pool.submit(_other_python, check, *other) for other in others]
         for job in jobs:
@@ -65,16 +68,18 @@ def main() -> int:
     if quick:
         check.omitted.append("slow tests, packaging and the other Pythons (--quick)")
     else:
+        if not given.long:
+            check.omitted.append("tests that take minutes (--long)")
         check.omitted += [f"tests on Python {each}: not found" for each in SUPPORTED if each not in pythons]
     return check.close()
 
 
-def _main_python(check: Check, version: str, executable: str, quick: bool) -> None:
+def _main_python(check: Check, version: str, executable: str, quick: bool, chosen: tuple[str, ...]) -> None:
     python = environment(version, executable, ".[dev]")
     check.run("lint", python, "-m", "ruff", "check")
     for target in [version] if quick else sorted({version, SUPPORTED[0], SUPPORTED[-1]}):
         check.run(f"types for Python {target}", python, "-m", "mypy", "--python-version", target)
-    check.run(f"tests on Python {version}", python, "-m", "pytest", "-q", *(FAST if quick else ()))
+    check.run(f"tests on Python {version}", python, "-m", "pytest", "-q", *chosen)
     if not quick:
         check.run("packaging", python, "scripts/release.py")
 

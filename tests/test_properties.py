@@ -24,6 +24,7 @@ from privloss import Bracket, Scheme
 from privloss._bracket import REASONS
 from privloss._cli import main
 
+pytestmark = pytest.mark.slow
 SECONDS = 2.0  # what a question may take; an answer cut short is a bracket like any other
 LOOSE: dict[str, Any] = {"rtol": 3e-2, "atol": 1e-6, "seconds": SECONDS}
 

@@ -87,6 +87,7 @@ def test_a_sample_is_inside_its_brackets(name: str) -> None:
     all_hold(known(name)[::4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_a_sample_is_inside_brackets_of_a_small_tolerance(name: str) -> None:
     all_hold(known(name)[1::40], rtol=1e-6)
@@ -98,7 +99,7 @@ def test_every_vector_is_inside_its_bracket(name: str) -> None:
     all_hold(known(name))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", SETS)
 def test_every_vector_is_inside_a_bracket_of_a_small_tolerance(name: str) -> None:
     all_hold(known(name), rtol=1e-6)
@@ -178,6 +179,7 @@ def confirmed(name: str, sample: list[Vector]) -> None:
             assert agreed, f"differs by {difference}: {each.text}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_verifiers_confirm_a_sample(name: str) -> None:
     quick = [vector for vector in known(name) if not costly(vector.scheme)]
@@ -192,7 +194,7 @@ def costly(node: dict[str, Any]) -> bool:
     return len(inner.get("p", ())) > 2 and bool(node.get("steps", 1) > 100)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", SETS)
 def test_verifiers_confirm_every_vector(name: str) -> None:
     confirmed(name, known(name))
