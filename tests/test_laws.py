@@ -14,13 +14,14 @@ import pytest
 
 from privloss._ask import Ask, Side
 from privloss._evaluate import Disjoint, Subsampled, Swapped
+from privloss._largest import largest
 from privloss._laws.faraway import far_gaussian
 from privloss._laws.gaussian import GaussianLaw, tail_place
 from privloss._laws.integers import Widened, discrete_gaussian, discrete_laplace
 from privloss._laws.laplace import LaplaceLaw
 from privloss._laws.mixture import MixtureLaw
 from privloss._laws.quadrature import RULES, quotient
-from privloss._pair import FloatArray, Law, Masses
+from privloss._pair import FloatArray, Law, Masses, Pair
 
 mp = mpmath.mp.clone()
 mp.dps = 90
@@ -458,3 +459,19 @@ def test_far_gaussians_keep_their_side(a: float, spacing: float) -> None:
     for pair in (upper, lower):
         np.testing.assert_array_equal(pair.q[::-1], pair.p)
         np.testing.assert_array_equal(-pair.loss[::-1], pair.loss)
+
+
+@pytest.mark.parametrize("steps", [2, 30])
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_the_largest_ratio_keeps_all_of_both_measures(side: Side, steps: int) -> None:
+    """Losses of thousands, with and without atoms: what the mean of ratios leaves over is on an atom."""
+    ask = Ask(side, "add", 0.03, 1e-12, -10.0, -10.0)
+    loss, half = np.array([-900.0, -2.0, 800.0]), math.exp(-2.0) / 2
+    near = Pair(loss, np.array([0.5, 0.5, 0.0]), np.array([0.0, half, 1 - half]), 0.0, 0.0, side)
+    far = Pair(loss, np.array([0.25, 0.5, 0.0]), np.array([0.0, half, 0.75 - half]), 0.25, 0.25, side)
+    for law in (far, near, GaussianLaw(0.02)):
+        pair = largest(law, steps, ask)
+        assert pair is not None
+        assert math.fsum(pair.q) + pair.q_only == pytest.approx(1.0, abs=1e-11)
+        total = math.fsum(pair.p) + pair.p_only  # the upper side adds what the masses may be short of
+        assert 1 - 1e-11 <= total <= 1 + 1e-11 + (3 * pair.eta_q if side == "upper" else 0.0)
