@@ -105,6 +105,7 @@ def test_listed(scheme: Scheme, question: str, at: float, direction: Any) -> Non
         assert mpf(float(answer.lower)) <= true <= mpf(float(answer.upper)), f"{answer!r} {true}"
 
 
+@pytest.mark.slow
 def test_half_of_a_far_gaussian() -> None:
     """The ratio is (1 + that of the Gaussian)/2, so delta at log K is half of the Gaussian's at log(2 K - 1)."""
     for sigma, delta in ((0.001, 1e-3), (0.001, 1e-6), (0.02, 1e-9)):
@@ -117,6 +118,7 @@ def test_half_of_a_far_gaussian() -> None:
             assert answer.gap <= 2e-3 * answer.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 2, 100])
 @pytest.mark.parametrize("sigma", [1e10, 1e12, 1e13, 1e15, 1e100])
 def test_noise_at_which_ratios_are_next_to_1(sigma: float, steps: int) -> None:
@@ -165,6 +167,7 @@ EXTREME: list[Callable[[], Scheme]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", EXTREME, ids=lambda make: repr(make())[:50])
 def test_extremes_are_answered(make: Callable[[], Scheme]) -> None:
     """A bracket with a reason: no warning, no NaN, no error, nothing out of order."""
