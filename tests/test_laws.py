@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import privloss as pl
 from privloss._ask import Ask, Side
 from privloss._evaluate import Disjoint, Subsampled, Swapped
 from privloss._largest import largest
@@ -22,6 +23,7 @@ from privloss._laws.laplace import LaplaceLaw
 from privloss._laws.mixture import MixtureLaw
 from privloss._laws.quadrature import RULES, quotient
 from privloss._pair import FloatArray, Law, Masses, Pair
+from privloss._rewrite import simplify
 
 mp = mpmath.mp.clone()
 mp.dps = 90
@@ -475,3 +477,14 @@ def test_the_largest_ratio_keeps_all_of_both_measures(side: Side, steps: int) ->
         assert math.fsum(pair.q) + pair.q_only == pytest.approx(1.0, abs=1e-11)
         total = math.fsum(pair.p) + pair.p_only  # the upper side adds what the masses may be short of
         assert 1 - 1e-11 <= total <= 1 + 1e-11 + (3 * pair.eta_q if side == "upper" else 0.0)
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 10**5 + 3])
+def test_a_composition_of_gaussians_is_rounded_to_each_side(rounds: int) -> None:
+    """The one Gaussian that it is has sqrt(n)/sigma for a: no less on the upper side, no more on the lower."""
+    one = simplify(pl.Gaussian(0.7).repeat(rounds))
+    exactly = mp.sqrt(rounds) / mpf(0.7)
+    upper, lower = (one.law(Ask(side, "remove", 0.03, 1e-12, -10.0, -10.0)) for side in ("upper", "lower"))
+    assert isinstance(upper, GaussianLaw) and isinstance(lower, GaussianLaw)
+    assert mpf(lower.a) < exactly < mpf(upper.a)
+    assert mpf(upper.a) - mpf(lower.a) < 1e-14 * exactly
