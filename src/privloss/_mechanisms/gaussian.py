@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # bounds are those of this and of no difference at all, which no question tells apart.
 FARTHEST, NEAREST = 1e140, 1e-13
 ROUNDED = 32 * 2.0**-53  # of a sigma that came from a root of a sum of squares
-APART = 3000.0  # of a mixture: beyond, its integrals take too many pieces
+LOUDEST = 3000.0  # of a mixture: beyond, its integrals take too many pieces
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +94,7 @@ class GaussianMixture(Mechanism):
         from privloss._pair import nothing_shown
 
         largest = max(s for s, w in zip(self.sensitivities, self.weights, strict=True) if w > 0)
-        if not NEAREST * self.sigma <= largest <= APART * self.sigma:  # a mixture is dominated by its loudest part
+        if not NEAREST * self.sigma <= largest <= LOUDEST * self.sigma:  # a mixture is dominated by its loudest part
             return Gaussian(self.sigma, largest).law(ask) if ask.side == "upper" else nothing_shown()
         total = math.fsum(self.weights)
         kept = [(s, w / total) for s, w in zip(self.sensitivities, self.weights, strict=True) if w > 0]
