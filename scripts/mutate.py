@@ -55,8 +55,11 @@ SITES = [
     Site("ratios: atom of P", "_arithmetic.py", "p_only = share * a.p_only + rest * b.p_only", f"p_only = share * a.p_only + rest * b.p_only * {LESS}"),
     Site("ratios: cut on the right", "_arithmetic.py", "more_p += float(piece.values[0] @ away)", f"more_p += float(piece.values[0] @ away) * {LESS}"),
     Site("ratios: cut on the left", "_arithmetic.py", "near = np.ldexp(i, k - k_e) / i_e", f"near = np.ldexp(i, k - k_e) / i_e * {LESS}"),
-    Site("ratios: no allowance", "_arithmetic.py", "return a.eta_q + b.eta_q + terms * U, max(a.eta_x, b.eta_x) + own + 4 * U", "return 0.0, 0.0"),
+    Site("ratios: no allowance", "_arithmetic.py", "return a.eta_q + b.eta_q + masses, max(a.eta_x, b.eta_x) + own + 4 * U", "return 0.0, 0.0"),
     Site("ratios: spread for merge", "_arithmetic.py", "            cuts = np.logaddexp(loss[:-1], loss[1:]) - LN2", "            cuts = loss[:-1] * (1 - 1e-9 * np.sign(loss[:-1]))"),
+    # moves between shifts
+    Site("moves: an odd point to the left", "_graded.py", "back * left + on * next_left)", f"back * left + on * {LESS} * next_left)"),
+    Site("moves: an odd point to the right", "_graded.py", "back * right + on * next_right)", f"back * right * {LESS} + on * next_right)"),
     # sums of losses
     Site("losses: shares of a spread", "_arithmetic.py", "major, minor = 1.0 / (1.0 + math.exp(-s))", f"major, minor = {LESS} / (1.0 + math.exp(-s))"),
     Site("losses: shares of a merge", "_arithmetic.py", "grow, fall = 0.5 * math.exp(s), 0.5 * math.exp(-s)", f"grow, fall = 0.5 * math.exp(s) * {LESS}, 0.5 * math.exp(-s) * {LESS}"),

@@ -106,6 +106,30 @@ def test_listed(scheme: Scheme, question: str, at: float, direction: Any) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_next_to_the_largest_loss_of_laplace_noise(rounds: int) -> None:
+    """What is left is the mass 2^-n at the largest loss n and, one of n losses being within s of 1 but not there, less
+    than n s/4 of mass, each counted at most s times."""
+    for short in (1e-2, 1e-4, 1e-6):
+        bracket = pl.Laplace(1.0).repeat(rounds).delta(rounds - short, direction="remove")
+        atom = 2.0**-rounds * -math.expm1(-short)
+        assert bracket.lower <= atom + rounds * short**2
+        assert atom * (1 - 1e-9) <= bracket.upper <= 1.01 * (atom + rounds * short**2)
+
+
+@pytest.mark.parametrize(("p", "q", "rate"), [(0.9, 0.5, 0.5), (0.99, 0.3, 0.9), (0.8, 0.7, 0.3)])
+def test_next_to_the_largest_loss_of_hundreds_of_rounds(p: float, q: float, rate: float) -> None:
+    with mp.workdps(60):
+        rounds, mass = 1000, mpf(rate) * mpf(p) + (1 - mpf(rate)) * mpf(q)
+        scheme = pl.Outcomes([p, 1 - p], [q, 1 - q]).subsample(rate).repeat(rounds)
+        largest = rounds * mpmath.log(mass / mpf(q))
+        for short in (1e-3, 1e-6):
+            epsilon = float(largest - short)
+            truth = mpmath.power(mass, rounds) * -mpmath.expm1(epsilon - largest)
+            bracket = scheme.delta(epsilon, direction="remove")
+            assert bracket.lower <= truth <= bracket.upper <= 1.01 * bracket.lower
+
+
 def test_half_of_a_far_gaussian() -> None:
     """The ratio is (1 + that of the Gaussian)/2, so delta at log K is half of the Gaussian's at log(2 K - 1)."""
     for sigma, delta in ((0.001, 1e-3), (0.001, 1e-6), (0.02, 1e-9)):

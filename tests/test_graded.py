@@ -7,11 +7,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 from privloss._arithmetic import Arithmetic, LossSum, RatioSum, State
-from privloss._ask import Ask
+from privloss._ask import Ask, Side
 from privloss._curve import Curve
 from privloss._graded import Channels, Piece, coarsen, deposit, layout
 from privloss._pair import Pair, U
@@ -45,14 +46,60 @@ def test_layouts_are_contiguous_and_aligned() -> None:
 def test_coarsening_keeps_mass_and_moment_exactly() -> None:
     rng = np.random.default_rng(2)
     channels = Channels(1, False, lambda shift: (0.5, 0.5))
-    for _ in range(100):
-        start, n = int(rng.integers(-20, 20)), int(rng.integers(1, 30))
+    for _ in range(200):
+        start, n, to = int(rng.integers(-20, 20)), int(rng.integers(1, 30)), int(rng.integers(1, 8))
         values = rng.integers(0, 2**20, n).astype(float)[None, :]
-        coarse = coarsen(Piece(0, start, values), channels, scaled=False)
+        coarse = coarsen(Piece(0, start, values), channels, to, scaled=False)
         positions = np.arange(start, start + n)
-        wide = 2 * np.arange(coarse.start, coarse.stop)
+        wide = 2**to * np.arange(coarse.start, coarse.stop)
+        assert coarse.shift == to
         assert coarse.values.sum() == values.sum()
         assert (coarse.values[0] * wide).sum() == (values[0] * positions).sum()
+
+
+@pytest.mark.parametrize("side", ["upper", "lower"])
+@pytest.mark.parametrize("gauge", ["p", "q"])
+def test_a_move_across_shifts_is_the_moves_between(side: Side, gauge: str) -> None:
+    """Losses: a single point of each place, against the shares of one shift after the other, in 50 digits."""
+    unit, jump = 0.3, 3
+    channels = LossSum(unit, 0.0, side, gauge).channels
+    for shift in (0, 2):
+        for at in range(-9, 9):
+            values = np.zeros((channels.rows, 1)) + 1.0
+            coarse = coarsen(Piece(shift, at, values), channels, shift + jump, scaled=True)
+            with mpmath.workdps(50):
+                expected = moved({at: [mpmath.mpf(1)] * channels.rows}, shift, jump, unit, side, gauge)
+            found = {coarse.start + i: coarse.values[:, i] for i in range(coarse.values.shape[1])}
+            assert set(expected) <= set(found)
+            for position, row in found.items():
+                for value, exact in zip(row, expected.get(position, [0] * channels.rows), strict=True):
+                    assert abs(value - exact) <= 30 * U * exact
+
+
+def moved(point: Any, shift: int, jump: int, unit: float, side: Side, gauge: str) -> Any:
+    """An odd point goes to both neighbours: by a spread (upper), or in halves that are merged (lower)."""
+    for k in range(shift, shift + jump):
+        s = mpmath.mpf(unit) * 2**k
+        new: dict[int, Any] = {}
+        up = 1 if gauge == "p" else -1
+        for position, row in point.items():
+            if position % 2 == 0:
+                ways = [(position // 2, [1] * len(row))]
+            elif side == "upper":
+                ways = [(position // 2 + right, [1 / (1 + mpmath.exp(-up * (2 * right - 1) * s))]) for right in (0, 1)]
+            elif s > 2:
+                ways = [((position - up) // 2, [1, mpmath.exp(-s)])]
+            else:
+                halves = (mpmath.mpf(1) / 2, mpmath.mpf(1) / 2)
+                ways = [
+                    (position // 2 + right, [halves[right], halves[right] * mpmath.exp(up * (2 * right - 1) * s)])
+                    for right in (0, 1)
+                ]
+            for to, factors in ways:
+                old = new.get(to, [mpmath.mpf(0)] * len(row))
+                new[to] = [a + b * c for a, b, c in zip(old, row, factors, strict=True)]
+        point = new
+    return point
 
 
 def test_deposit_keeps_mass_and_moment() -> None:

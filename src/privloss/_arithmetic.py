@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from privloss._ask import Side, check_time
-from privloss._graded import Channels, Layout, Level, Piece, add_pieces, levels, positions, unscale
+from privloss._graded import Channels, Layout, Level, Piece, add_pieces, crossed, levels, positions
 from privloss._pair import EXP_ULPS, FloatArray, Law, Masses, Pair, U
 
 Losses = TypeVar("Losses", float, FloatArray)  # of one measure, or of rows
@@ -76,6 +76,9 @@ def convolved(a: FloatArray, b: FloatArray, deadline: float = math.inf) -> Float
 
 def _half(shift: int) -> tuple[float, float]:
     return 0.5, 0.5
+
+
+HALVES: dict[Side, Channels] = {"upper": Channels(1, True, _half), "lower": Channels(2, True, _half)}
 
 
 def filled(
@@ -160,31 +163,33 @@ class Arithmetic:
 
     def add(self, a: State, b: State) -> tuple[list[Piece], State]:
         """The pieces of the sum of two independent measures, and its state but for the blocks."""
-        shifts = [p.shift for p in (*a.blocks, *b.blocks)]
-        span = range(min(shifts), max(shifts) + 1)
+        shifts = sorted({p.shift for p in (*a.blocks, *b.blocks)})
         pieces: list[Piece] = []
         if a is b:
-            for level in levels(a.blocks, self.channels, span):
+            for level in levels(a.blocks, self.channels, shifts):
                 pieces += self.square(level)
         else:
             shares = a.weight / (a.weight + b.weight), b.weight / (a.weight + b.weight)
-            both = zip(levels(a.blocks, self.channels, span), levels(b.blocks, self.channels, span), strict=True)
+            both = zip(levels(a.blocks, self.channels, shifts), levels(b.blocks, self.channels, shifts), strict=True)
             for one, two in both:
                 pieces += self._pairs(one, two, shares)
         q_only, p_only, extra = self.atoms(a, b)
         longest = max(block.values.shape[1] for block in (*a.blocks, *b.blocks))
-        terms = 1.0 * min(a.points, b.points, longest) + 8.0 * len(span) + 16
+        terms = 1.0 * min(a.points, b.points, longest) + crossed(a.blocks + b.blocks)
         eta_q, eta_x = self.eta_of_sum(a, b, terms)
         return pieces + extra, State(
             [], a.count + b.count, a.offset + b.offset, a.weight + b.weight, q_only, p_only, eta_q, eta_x
         )
 
+    def allowances(self, error: float) -> tuple[float, float]:
+        """What more relative error of masses adds to (eta_q, eta_x): on the lower side p and q err apart, so their
+        ratio does too."""
+        return error, 2 * error if self.side == "lower" else 0.0
+
     def _pairs(self, one: Level, two: Level, weights: tuple[float, float]) -> list[Piece]:
         pieces = []
-        plain = [unscale(piece, self.channels) for piece in two.own] + ([two.fine] if two.fine is not None else [])
-        total = add_pieces(plain)
-        if total is not None:
-            pieces += [self.times(own, total, weights) for own in one.own]
+        if two.plain is not None:
+            pieces += [self.times(own, two.plain, weights) for own in one.own]
         if one.fine is not None:
             pieces += [self.times(own, one.fine, weights[::-1]) for own in two.own]
         return pieces
@@ -203,7 +208,8 @@ class Arithmetic:
                 q_only, p_only = q_only + more_q, p_only + more_p
                 blocks[where] = edge
                 error = (8 + sum(piece.values.shape[1] for piece in cut)) * U
-                eta_q, eta_x = eta_q + error, eta_x + (2 * error if self.side == "lower" else 0.0)
+                more_eta = self.allowances(error)
+                eta_q, eta_x = eta_q + more_eta[0], eta_x + more_eta[1]
         return replace(state, blocks=blocks, q_only=q_only, p_only=p_only, eta_q=eta_q, eta_x=eta_x)
 
     def _cut(
@@ -239,7 +245,7 @@ class RatioSum(Arithmetic):
 
     @cached_property
     def channels(self) -> Channels:
-        return Channels(1 if self.side == "upper" else 2, True, _half)
+        return HALVES[self.side]
 
     def ratio(self, shift: int, i: FloatArray, offset: float, weight: float) -> FloatArray:
         """The ratio of positions, divided by 2^shift so that it cannot overflow."""
@@ -298,13 +304,10 @@ class RatioSum(Arithmetic):
         return Piece(own.shift, start, np.stack((self.convolved(own.values[0], plain.values[0]), p)))
 
     def square(self, level: Level) -> list[Piece]:
-        if not level.own:
+        once, fine = level.plain, [level.fine] if level.fine is not None else []
+        if not level.own or once is None:
             return []
-        fine = [level.fine] if level.fine is not None else []
-        once = add_pieces([unscale(piece, self.channels) for piece in level.own] + fine)
-        assert once is not None
-        twice = add_pieces([once, *fine])
-        assert twice is not None
+        twice = add_pieces([once, *fine]) or once
         pieces = []
         for own in level.own:
             q = self.convolved(own.values[0], twice.values[0])[None, :]
@@ -330,8 +333,8 @@ class RatioSum(Arithmetic):
         return a.q_only * b.q_only, p_only, pieces
 
     def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
-        own = 2 * terms * U if self.side == "lower" else 0.0  # p and q are summed apart, so their ratio errs too
-        return a.eta_q + b.eta_q + terms * U, max(a.eta_x, b.eta_x) + own + 4 * U
+        masses, own = self.allowances(terms * U)
+        return a.eta_q + b.eta_q + masses, max(a.eta_x, b.eta_x) + own + 4 * U
 
     def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
         i = np.arange(block.start, block.stop, dtype=np.float64)
@@ -552,9 +555,9 @@ class LossSum(Arithmetic):
         return absorbed(a.q_only, b.q_only, more[0]), absorbed(a.p_only, b.p_only, more[1]), []
 
     def eta_of_sum(self, a: State, b: State, terms: float) -> tuple[float, float]:
-        own = 2 * terms * U if self.side == "lower" else 0.0
+        masses, own = self.allowances((terms + 16) * U)
         offset = 2 * U * abs(a.offset + b.offset)
-        return a.eta_q + b.eta_q + (terms + 16) * U, a.eta_x + b.eta_x + own + offset
+        return a.eta_q + b.eta_q + masses, a.eta_x + b.eta_x + own + offset
 
     def masses(self, block: Piece, state: State) -> tuple[FloatArray, FloatArray]:
         loss = self.loss(block.shift, np.arange(block.start, block.stop, dtype=np.float64), state.offset)

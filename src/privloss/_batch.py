@@ -21,7 +21,7 @@ import numpy as np
 
 from privloss._arithmetic import LossSum, State, absorbed, filled, start_error
 from privloss._ask import Ask
-from privloss._graded import Channels, Layout, Piece, deposit, layout, levels, positions
+from privloss._graded import Channels, Layout, Piece, crossed, deposit, layout, levels, positions
 from privloss._laws.rows import MassRows, together
 from privloss._pair import EXP_ULPS, FloatArray, IntArray, Law, Masses, Pair, U
 from privloss._power import MOST_RANGE, Budget
@@ -138,13 +138,12 @@ class RowSum(LossSum):
 
     def plus(self, a: Batch, b: Batch, copies: IntArray) -> tuple[list[Piece], Batch]:
         """The pieces of the sums of each row of ``a`` and its row of ``b``, and the rest: ``Arithmetic.add``."""
-        shifts = [block.shift for block in (*a.blocks, *b.blocks)]
-        span = range(min(shifts), max(shifts) + 1)
-        both = zip(levels(a.blocks, self.channels, span), levels(b.blocks, self.channels, span), strict=True)
+        shifts = sorted({block.shift for block in (*a.blocks, *b.blocks)})
+        both = zip(levels(a.blocks, self.channels, shifts), levels(b.blocks, self.channels, shifts), strict=True)
         pieces = [piece for one, two in both for piece in self._pairs(one, two, (0.5, 0.5))]
-        terms = float(max(block.values.shape[1] for block in (*a.blocks, *b.blocks))) + 8.0 * len(span) + 16
-        eta_q, eta_x = a.eta_q + b.eta_q + (terms + 16) * U, a.eta_x + b.eta_x + 2 * U * np.abs(a.offset + b.offset)
-        eta_x = eta_x + (2 * terms * U if self.side == "lower" else 0.0)
+        longest = float(max(block.values.shape[1] for block in (*a.blocks, *b.blocks)))
+        masses, own = self.allowances((longest + crossed(a.blocks + b.blocks) + 16) * U)
+        eta_q, eta_x = a.eta_q + b.eta_q + masses, a.eta_x + b.eta_x + own + 2 * U * np.abs(a.offset + b.offset)
         more = self.charge(self.far(a.blocks, a.offset) + self.far(b.blocks, b.offset))
         q_only, p_only = absorbed(a.q_only, b.q_only, more[0]), absorbed(a.p_only, b.p_only, more[1])
         return pieces, Batch([], a.offset + b.offset, q_only, p_only, eta_q, eta_x, a.terms + b.terms, copies)
@@ -153,14 +152,13 @@ class RowSum(LossSum):
         """On another layout that covers it."""
         if [(k, start, start + x.shape[1]) for k, start, x in batch.blocks] == slots:
             return batch
-        span = max(slot.shift for slot in slots) - batch.finest + 1
-        error = (8 * max(span, 0) + 16) * U
-        return replace(
-            batch,
-            blocks=deposit(batch.blocks, slots, self.channels),
-            eta_q=batch.eta_q + error,
-            eta_x=batch.eta_x + (2 * error if self.side == "lower" else 0.0),
-        )
+        return self.placed(batch, batch.blocks, slots)
+
+    def placed(self, batch: Batch, pieces: list[Piece], slots: Layout) -> Batch:
+        """With these masses, brought onto a layout."""
+        eta_q, eta_x = self.allowances(crossed(pieces, slots) * U)
+        blocks = deposit(pieces, slots, self.channels)
+        return replace(batch, blocks=blocks, eta_q=batch.eta_q + eta_q, eta_x=batch.eta_x + eta_x)
 
     def cut(self, batch: Batch, budget: Budget, share: FloatArray) -> Batch:
         """Both ends cut, at the same points of all rows, each within its share of the budget: ``Arithmetic.trim``."""
@@ -431,8 +429,9 @@ class Plan:
             lo = min(piece.start << piece.shift for piece in pieces)
             hi = max((piece.stop - 1) << piece.shift for piece in pieces)
             shift = max(batch.finest, self.shift(octave + 1, self.spacing(octave + 1)))
-            blocks = arithmetic.clean(deposit(pieces, self.slots(octave + 1, shift, lo, hi), arithmetic.channels))
-            yield arithmetic.cut(replace(bare, blocks=blocks), budget, bare.terms / float(self.parts.rounds.sum()))
+            whole = arithmetic.placed(bare, pieces, self.slots(octave + 1, shift, lo, hi))
+            whole = replace(whole, blocks=arithmetic.clean(whole.blocks))
+            yield arithmetic.cut(whole, budget, bare.terms / float(self.parts.rounds.sum()))
         if odd.size % 2:
             yield replace(batch.take(odd[-1:]), copies=np.ones(1, np.int64))
 

@@ -132,6 +132,8 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
         units = [ask.spacing * min(shape.at(1)[1], 10.0) for shape in shapes]
         farthest = max(abs(end) for ends in (*windows, origins) for end in ends)
         unit = max(min((u for u in units if u > 0), default=1.0), 64 * U * farthest, 1e-290)
+        if len(parts) == 1:
+            unit = fitted(unit, laws[0])
     budget = _loss_budget(ask, gauge)
     exact = EXACT_CORE if lattice else 0
     done = []
@@ -140,7 +142,7 @@ def compose_law(parts: tuple[tuple[Scheme, int], ...], ask: Ask) -> Law:
         arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested, deadline=ask.deadline)
         lo, hi = map(arithmetic.reached, window)
         hi = min(hi, lo + MOST_RANGE)
-        bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
+        bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit) + 1
         if math.isfinite(law.low):
             bottom = max(bottom, 0)
         slots = slots_for(arithmetic, shape.place(1, rounds, origin, exact), ask, bottom, max(top, bottom + 1))
@@ -223,12 +225,22 @@ def as_pair(law: Law, ask: Ask) -> Pair:
     origin = law.low if math.isfinite(law.low) else 0.0
     widest = max(3.0, 1e-3 * max(abs(lo), abs(hi)))  # an answer moves by a spacing at most
     unit = max(ask.spacing * min(shape.at(1)[1], widest) or 1.0, 64 * U * max(abs(lo), abs(hi)), 1e-290)
+    unit = fitted(unit, law)
     arithmetic = LossSum(unit, origin, ask.side, gauge, ask.nested, deadline=ask.deadline)
     lo, hi = map(arithmetic.reached, (lo, hi))
-    bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit)
+    bottom, top = math.floor((lo - origin) / unit), math.ceil((hi - origin) / unit) + 1
     place = shape.place(1, 1, origin, 0)
     state = arithmetic.start(law, slots_for(arithmetic, place, ask, bottom, max(top, bottom + 1)))
     return arithmetic.finish(state)
+
+
+def fitted(unit: float, law: Law) -> float:
+    """About that unit, and a whole fraction of the range where it is finite: the largest loss is a point then, to
+    rounding, and so are its multiples. Laws whose largest loss has a mass of its own are seen next to it."""
+    width = law.high - law.low
+    if not 0 < width < MOST_RANGE * unit:
+        return unit
+    return width / math.ceil(width / unit) * (1 + 4 * U)
 
 
 def _position(loss: float, scale: float, origin: float, unit: float) -> int:

@@ -19,8 +19,8 @@ smallest double.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +50,8 @@ class Slot(NamedTuple):
 
 Layout = list[Slot]
 Shares = Callable[[int], tuple[float | FloatArray, float | FloatArray]]
+AT_ONCE = 3  # shifts that a point crosses in one move
+FEW = 64  # points in half a core so few that the blocks cost more than their points
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,28 @@ class Channels:
     rows: int
     scaled: bool
     shares: Shares
+    _moves: dict[tuple[int, int], FloatArray] = field(default_factory=dict, compare=False)
+
+    def moves(self, shift: int, jump: int) -> FloatArray:
+        """The factors with which the points 0 .. 2^jump - 1 of that shift go to 0 and to 2^jump: [channel, point,
+        where], of one channel or of each. An odd point goes to both its neighbours, and they go on from there."""
+        key = (0 if self.scaled else shift), jump  # ratios have the same shares at all shifts
+        if key not in self._moves:
+            left, right = np.ones((1, 1)), np.zeros((1, 1))
+            for k in range(shift + jump - 1, shift - 1, -1):
+                back, on = (np.reshape(share, (-1, 1)) for share in self.shares(k))
+                last = np.zeros((left.shape[0], 1))
+                next_left, next_right = np.hstack((left[:, 1:], last)), np.hstack((right[:, 1:], last + 1.0))
+                left = _interleaved(left, back * left + on * next_left)
+                right = _interleaved(right, back * right + on * next_right)
+            self._moves[key] = np.stack((left, right), axis=2)
+        return self._moves[key]
+
+
+def _interleaved(even: FloatArray, odd: FloatArray) -> FloatArray:
+    out = np.empty((odd.shape[0], 2 * odd.shape[1]))
+    out[:, 0::2], out[:, 1::2] = even, odd
+    return out
 
 
 def layout(center: int, half: int, lo: int, hi: int, shift: int) -> Layout:
@@ -76,7 +100,7 @@ def layout(center: int, half: int, lo: int, hi: int, shift: int) -> Layout:
     middle = (center // unit) * unit
     lo, hi = min(lo, hi), max(lo, hi)
     octaves = (max(hi - middle, middle - lo) // (half * unit)).bit_length()
-    jump = 2 if octaves <= 32 else 4 if octaves <= 96 else 8  # ranges beyond the largest double are afforded too
+    jump = 4 if octaves <= (16 if half <= FEW else 96) else 8  # ranges beyond the largest double are afforded too
     left: Layout = []
     right: Layout = []
     core_start = start = _floor(middle - half * unit, jump * unit)
@@ -119,26 +143,53 @@ def add_pieces(pieces: list[Piece]) -> Piece | None:
     """One piece from several of the same shift; the holes between them are zeros."""
     if len(pieces) <= 1:
         return pieces[0] if pieces else None
-    start, stop = min(p.start for p in pieces), max(p.stop for p in pieces)
-    values = np.zeros((pieces[0].values.shape[0], stop - start))
-    for piece in pieces:
-        values[:, piece.start - start : piece.stop - start] += piece.values
-    return Piece(pieces[0].shift, start, values)
+    ends = [(start, start + values.shape[1]) for _, start, values in pieces]
+    first, last = min(ends)[0], max(stop for _, stop in ends)
+    total = np.zeros((pieces[0].values.shape[0], last - first))
+    for (start, stop), piece in zip(ends, pieces, strict=True):
+        total[:, start - first : stop - first] += piece.values
+    return Piece(pieces[0].shift, first, total)
 
 
-def coarsen(piece: Piece, channels: Channels, *, scaled: bool) -> Piece:
-    """To the next shift: even points stay, odd ones go to both neighbours."""
+def joined(pieces: list[Piece]) -> list[Piece]:
+    """The same masses in fewer pieces of the same shift: those with more holes than points between them stay apart."""
+    if len(pieces) == 1:
+        return pieces
+    groups: list[list[Piece]] = []
+    stop, points = 0, 0
+    for piece in sorted(pieces, key=lambda piece: piece.start):
+        size = piece.values.shape[1]
+        if not groups or piece.start - stop > points + size:
+            groups.append([])
+            stop, points = piece.stop, 0
+        groups[-1].append(piece)
+        stop, points = max(stop, piece.stop), points + size
+    return [total for group in groups if (total := add_pieces(group)) is not None]
+
+
+def coarsen(piece: Piece, channels: Channels, to: int, *, scaled: bool) -> Piece:
+    """To a coarser shift: points that it has stay, the others go to both neighbours."""
+    while piece.shift < to:
+        piece = _coarser(piece, channels, min(to - piece.shift, AT_ONCE), scaled)
+    return piece
+
+
+def _coarser(piece: Piece, channels: Channels, jump: int, scaled: bool) -> Piece:
     shift, start, values = piece
-    odd_start = start % 2
-    even, odd = values[:, odd_start::2], values[:, 1 - odd_start :: 2]
-    out = np.zeros((channels.rows, (start + values.shape[1]) // 2 - start // 2 + 1))
-    left, right = channels.shares(shift)
-    out[:, odd_start : odd_start + even.shape[1]] = even
-    out[:, : odd.shape[1]] += left * odd
-    out[:, 1 : 1 + odd.shape[1]] += right * odd
+    size, rows, n = 1 << jump, values.shape[0], values.shape[1]
+    first, head = start // size, start % size
+    count = -(-(head + n) // size)
+    cells = np.zeros((rows, count * size))
+    cells[:, head : head + n] = values
+    moved = cells.reshape(rows, count, size) @ channels.moves(shift, jump)
+    out = np.zeros((rows, count + 1))
+    out[:, :-1] = moved[:, :, 0]
+    out[:, 1:] += moved[:, :, 1]
+    if (head + n) % size == 1:  # the last point stays where it is
+        out = out[:, :-1]
     if scaled and channels.scaled:
-        out[0] *= 2.0
-    return Piece(shift + 1, start // 2, out)
+        out[0] *= size
+    return Piece(shift + jump, first, out)
 
 
 def unscale(piece: Piece, channels: Channels) -> Piece:
@@ -151,49 +202,58 @@ def unscale(piece: Piece, channels: Channels) -> Piece:
 
 
 class Level(NamedTuple):
-    """One shift of a measure: its own blocks as stored, and all that is finer, as plain masses."""
+    """One shift of a measure: its own blocks as stored, all that is finer as plain masses, and both together, plain."""
 
     own: list[Piece]
     fine: Piece | None
+    plain: Piece | None
 
 
-def levels(blocks: list[Piece], channels: Channels, shifts: range) -> Iterator[Level]:
+def levels(blocks: list[Piece], channels: Channels, shifts: Sequence[int]) -> Iterator[Level]:
+    """At each of the shifts, in increasing order; all those of the blocks must be among them."""
     fine: Piece | None = None
     by_shift: dict[int, list[Piece]] = {}
     for block in blocks:
         by_shift.setdefault(block.shift, []).append(block)
-    for shift in shifts:
+    for shift, then in zip(shifts, (*shifts[1:], None), strict=True):
         own = by_shift.get(shift, [])
-        yield Level(own, fine)
-        if shift == shifts[-1]:
-            return
-        below = [unscale(piece, channels) for piece in own] + ([fine] if fine is not None else [])
-        total = add_pieces(below)
-        fine = coarsen(total, channels, scaled=False) if total is not None else None
+        plain = [unscale(piece, channels) for piece in own] + ([fine] if fine is not None else [])
+        total = add_pieces(plain)
+        yield Level(own, fine, total)
+        if then is not None and total is not None:
+            fine = coarsen(total, channels, then, scaled=False)
+
+
+def crossed(pieces: list[Piece], slots: Layout | None = None) -> float:
+    """Roundings on the way of a mass through the shifts of the pieces, or from the finest of them to the coarsest of a
+    layout: at most 9 a shift, counting its shares, the masses that it joins (16 where it crosses 3 shifts at once) and
+    the joining of pieces."""
+    last = max(block.shift for block in slots or pieces)
+    return 10.0 * max(last - min(piece.shift for piece in pieces) + 1, 0) + 20.0
 
 
 def deposit(pieces: list[Piece], slots: Layout, channels: Channels) -> list[Piece]:
     """Bring pieces onto a layout that covers them; what lands where the layout is coarser is coarsened on its way."""
     out = [np.zeros((channels.rows, slot.stop - slot.start)) for slot in slots]
     starts = [slot.start << slot.shift for slot in slots]
-    first, last = min(p.shift for p in pieces), max(slot.shift for slot in slots)
+    there = sorted({slot.shift for slot in slots})
     waiting: dict[int, list[Piece]] = {}
     for piece in pieces:
         waiting.setdefault(piece.shift, []).append(piece)
-    shift = first
     while waiting:
+        shift = min(waiting)
         inside = [slot for slot in slots if slot.shift <= shift]
         lo = inside[0].start << inside[0].shift if inside else None
         hi = inside[-1].stop << inside[-1].shift if inside else None
-        for piece in waiting.pop(shift, []):
+        for piece in joined(waiting.pop(shift)):
             rest = [piece]
             if lo is not None and hi is not None:
                 rest = _place(piece, slots, out, starts, (lo, hi), channels)
             for part in rest:
-                if shift >= last:
+                if shift >= there[-1]:
                     raise AssertionError("a layout must cover what is deposited on it")
-                waiting.setdefault(shift + 1, []).append(coarsen(part, channels, scaled=True))
-        shift += 1
+                then = min(there[bisect_right(there, shift)], *waiting, part.shift + AT_ONCE)
+                waiting.setdefault(then, []).append(coarsen(part, channels, then, scaled=True))
     return [Piece(slot.shift, slot.start, values) for slot, values in zip(slots, out, strict=True)]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from privloss._arithmetic import Arithmetic, State
 from privloss._ask import Ask
-from privloss._graded import Layout, Piece, deposit, layout
+from privloss._graded import Layout, Piece, crossed, deposit, layout
 from privloss._pair import FloatArray, U
 
 MOST_RANGE = 1e15  # of losses in one lattice: what lies beyond its right end counts as infinite
@@ -146,7 +146,9 @@ def settle(arithmetic: Arithmetic, pieces: list[Piece], bare: State, place: Plac
     lo = min(piece.start << piece.shift for piece in pieces)
     hi = max((piece.stop - 1) << piece.shift for piece in pieces)
     slots = slots_for(arithmetic, place, ask, lo, hi)
-    return arithmetic.centred(replace(bare, blocks=arithmetic.clean(deposit(pieces, slots, arithmetic.channels))))
+    blocks = arithmetic.clean(deposit(pieces, slots, arithmetic.channels))
+    eta_q, eta_x = arithmetic.allowances(crossed(pieces, slots) * U)
+    return arithmetic.centred(replace(bare, blocks=blocks, eta_q=bare.eta_q + eta_q, eta_x=bare.eta_x + eta_x))
 
 
 def power(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Either = Literal["remove", "add", "both"]
 
-FIRST = 0.03  # spacing, in standard deviations, that gives a relative gap of about 5e-4
+FIRST = 0.025  # spacing, in standard deviations, that gives a relative gap of about 5e-4
 FINEST = 2e-4  # below it, one convolution takes a second
 NOTICED = 1e-9  # allowances for rounding below it decide nothing that is asked
 TINIEST = 1e-265  # masses below it have underflowed somewhere
