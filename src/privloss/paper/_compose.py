@@ -5,8 +5,8 @@ The transform is circular, so what lies outside its window is folded in: mass ab
 below too high. Chernoff's bound says how much there is at most, from the discretised laws themselves: P(S >= hi) <=
 e^(K(z) - z hi) for every z > 0, where K is the sum of the log moment generating functions.
 
-Upper: mass folded from below only rises, and what is above is added to inf. Lower: mass folded from above only falls,
-and what is below is taken from the largest losses. Either keeps the order.
+Upper: mass folded from below only rises, and as much as is above is moved from the smallest losses to inf. Lower: mass
+folded from above only falls, and as much as is below is moved from the largest losses to -inf. Either keeps the order.
 
 Rounding of the transforms is an absolute error. A transform of length N errs by at most c = 8 log2(N) u of the sum of
 the masses in each coefficient z_i (|z_i| <= 1; Higham, Accuracy and Stability, section 24.1, with room for twiddles).
@@ -15,7 +15,7 @@ off by
 
     E = c' (sum over i of (error of coefficient i)^2)^(1/2)
 
-in sum. E is added to inf (upper), or taken from the largest finite losses (lower).
+in sum. E is moved likewise: from the smallest losses to inf (upper), from the largest finite losses to -inf (lower).
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def powered(factors: Sequence[tuple[FloatArray, int]], window: Window) -> Powere
     weights[0] = 1.0
     error = math.sqrt(float(weights @ off**2)) + unit * math.sqrt(float(weights @ np.abs(product) ** 2))
     cyclic = np.fft.irfft(product, length)
-    mass = np.roll(cyclic, -(window.low % length))[: window.high - window.low + 1]
-    return Powered(np.maximum(mass, 0.0), 2.0 * error)
+    # All of the circle, from the first point of the window: what is beyond its last is at most what Chernoff allows for.
+    return Powered(np.maximum(np.roll(cyclic, -(window.low % length)), 0.0), 2.0 * error)
 
 
 def folded(mass: FloatArray, length: int) -> FloatArray:
@@ -198,10 +198,18 @@ def charged(
 ) -> tuple[FloatArray, float, float]:
     """Masses of a sum with what was folded in, and what the transforms erred by, charged to the safe side."""
     if side == "upper":
-        return got.mass, top + window.above + got.error, bottom
+        taken = got.error + window.above
+        return taken_off(got.mass, taken), top + taken, bottom
     taken = got.error + window.below
-    mass = got.mass.copy()
-    beyond = np.cumsum(mass[::-1])[::-1] * (1 - mass.size * U)  # P(X >= x)
-    kept = np.maximum(beyond - taken, 0.0)
-    mass = np.maximum(-np.diff(np.concatenate((kept, [0.0]))), 0.0)
-    return mass, top, bottom + taken
+    return taken_off(got.mass[::-1], taken)[::-1], top, bottom + taken
+
+
+def taken_off(mass: FloatArray, amount: float) -> FloatArray:
+    """The masses without that much of the first of them."""
+    left = np.maximum(np.cumsum(mass) - amount, 0.0)
+    first = int(np.searchsorted(left > 0.0, True))
+    value = mass.copy()
+    value[:first] = 0.0
+    if first < value.size:
+        value[first] = min(left[first], value[first])
+    return value

@@ -68,9 +68,9 @@ class Realization:
         missing = 1 - expected
         near = abs(missing) <= ULPS
         eta = ULPS + (16 + loss.size) * U
-        p = Listed(loss, mass, 0.0, top, eta, slack)
+        p = Listed(loss, mass, 0.0, top, eta + slack, slack)
         open_ = 0.0 if near else max(-missing, 0.0) + 16 * U
-        return Realization(p, Listed(loss, under_q, 0.0 if near else max(missing, 0.0), 0.0, eta, open_))
+        return Realization(p, Listed(loss, under_q, 0.0 if near else max(missing, 0.0), 0.0, eta + open_, open_))
 
     @staticmethod
     def gaussian(sigma: float, sensitivity: float = 1.0) -> Realization:
@@ -120,7 +120,8 @@ class Realization:
         expected = math.fsum(mass.tolist())
         error = bound.eta + 2 * bound.blur + (32 + bound.mass.size + 4 * bound.far) * U
         p = Listed(losses, bound.mass, 0.0, bound.top, error, slip=bound.blur)
-        q = Listed(losses, mass, max(1 - expected, 0.0), 0.0, error, 2 * error * expected, slip=bound.blur)
+        open_ = 2 * error * expected
+        q = Listed(losses, mass, max(1 - expected, 0.0), 0.0, error + open_, open_, slip=bound.blur)
         return Realization(p, q, "upper")
 
     def dual(self) -> Realization:

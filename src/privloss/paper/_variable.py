@@ -125,7 +125,11 @@ class Negated(Variable):
 
 @dataclass(frozen=True, eq=False)
 class Listed(Variable):
-    """Finitely many losses, increasing, with their masses; ``slack`` is the absolute error of the two atoms."""
+    """Finitely many losses, increasing, with their masses; ``slack`` is the absolute error of the two atoms.
+
+    The atom at the safe end is overstated by it, the other understated. ``eta`` includes it: an increasing f >= 0 has
+    f(-inf) <= E[f(X)], so a mass s that lacks at -inf is a share s of the expectation at most.
+    """
 
     losses: FloatArray
     mass: FloatArray
@@ -142,7 +146,7 @@ class Listed(Variable):
             starts = np.flatnonzero(np.concatenate(([True], spot[1:] > spot[:-1])))
             mass[spot[starts]] = np.add.reduceat(self.mass, starts)
         shift = self.slack if side == "upper" else -self.slack
-        return Cells(max(self.bottom + shift, 0.0), mass, max(self.top + shift, 0.0))
+        return Cells(max(self.bottom - shift, 0.0), mass, max(self.top + shift, 0.0))
 
     def reach(self, tail: float) -> tuple[float, float]:
         if not self.losses.size:
