@@ -19,7 +19,7 @@ from privloss._check import show as shown
 from privloss._cli._command import Command, attached, parser
 from privloss._cli._print import complain, flush, hush
 
-_FILES = ("_ask", "_sigma", "_sweep")
+_FILES = ("_ask", "_sigma", "_sweep", "_reproduce")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

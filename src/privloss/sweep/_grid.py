@@ -20,6 +20,7 @@ import numpy as np
 
 from privloss import Scheme, _check
 from privloss._check import show
+from privloss.sweep import _methods
 from privloss.sweep._point import FOUND, GIVEN, Point, Recipe, cost, likes
 
 MOST = 1_000_000  # points of one sweep
@@ -30,9 +31,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 _RANGE = ("from", "to", "points", "scale", "whole")
 ANSWER = ("lower", "upper", "gap", "seconds", "reason", "exact", "error")  # columns
 NAMED = "scheme"  # the column that tells named schemes apart
+METHOD = "method"  # the column that tells apart who answers
 _GIVEN_NAMES = ("delta", "epsilon", "fpr", "advantage")
 _OPTIONS = ("direction", "rtol", "atol", "seconds")
-_KEYS = ("question", "scheme", "parameters", "points", *_GIVEN_NAMES, *_OPTIONS)
+_KEYS = ("question", "scheme", METHOD, "parameters", "points", *_GIVEN_NAMES, *_OPTIONS)
 _ALLOWED: dict[str, Callable[..., float]] = {
     "delta": _check.probability,
     "epsilon": _check.real,
@@ -99,6 +101,8 @@ class Grid:
         self._tree = tree
         self.question = _check.choice(question=_needed(tree, "question"), among=tuple(GIVEN))
         self._names, sources = _schemes(_needed(tree, "scheme"))
+        self.methods = _who(tree.get(METHOD, _methods.ENGINE), self.question)
+        self._settings = {name: (*_methods.find(name).settings, _methods.RUN) for name in self.methods}
         self._holes = [_holes(each) for each in sources]
         columns = self._columns(tree)
         self.given = self._asked_at(columns)
@@ -111,7 +115,7 @@ class Grid:
     @property
     def count(self) -> int:
         """How many points: what ``len`` says, which refuses numbers beyond 64 bits."""
-        return math.prod(map(len, self._axes)) * len(self._names)
+        return math.prod(map(len, self._axes)) * len(self._names) * len(self.methods)
 
     def __len__(self) -> int:
         return self.count
@@ -120,7 +124,7 @@ class Grid:
     def parameters(self) -> tuple[str, ...]:
         """The columns that say which point a row is: parameters, then what the question is asked at, the scheme."""
         names = [name for axis in self._axes for name in axis.names]
-        return (*names, NAMED) if self.named else tuple(names)
+        return (*names, *[NAMED] * self.named, *[METHOD] * (METHOD in self._tree))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,6 +137,7 @@ class Grid:
 
     def values(self, place: int) -> dict[str, Any]:
         """The columns of the point with that number that are not its answer."""
+        place, method = divmod(place, len(self.methods))
         place, scheme = divmod(place, len(self._names))
         digits = []
         for axis in reversed(self._axes):
@@ -141,12 +146,18 @@ class Grid:
         found: dict[str, Any] = {}
         for axis, digit in zip(self._axes, reversed(digits), strict=True):
             found.update(axis.at(digit))
-        return {**found, NAMED: self._names[scheme]} if self.named else found
+        if self.named:
+            found[NAMED] = self._names[scheme]
+        if METHOD in self._tree:
+            found[METHOD] = self.methods[method]
+        return found
 
     def point(self, place: int) -> Point:
-        values, which = self.values(place), place % len(self._names)
+        values, which = self.values(place), place // len(self.methods) % len(self._names)
         holes = {name: values[name] for name in self._holes[which] if name in values}
-        return Point(which, holes, {name: values[name] for name in self.given})
+        method = self.methods[place % len(self.methods)]
+        settings = {name: values[name] for name in self._settings[method] if name in values}
+        return Point(which, holes, {name: values[name] for name in self.given}, method, settings)
 
     def check(self, processes: int) -> None:
         """Refuse what is too large, or has nothing to ask; all else is an error of the points that have it."""
@@ -163,10 +174,10 @@ class Grid:
 
     def _check_scheme(self, which: int, called: str) -> None:
         """A scheme that cannot be built at any of a few points is a mistake in the grid."""
-        count, first = self.count // len(self._names), None
+        count, first = self.count // (len(self._names) * len(self.methods)), None
         for place in sorted({(count - 1) * i // (SAMPLED - 1) for i in range(SAMPLED)}):
             try:
-                likes(self.recipe, self.point(place * len(self._names) + which))
+                likes(self.recipe, self.point((place * len(self._names) + which) * len(self.methods)))
                 return
             except (ValueError, TypeError, OverflowError) as error:
                 first = first or error
@@ -227,7 +238,8 @@ class Grid:
                 raise ValueError(f"the hole {{{missing[0]}}} has no values: give {missing[0]} under [parameters]")
             if free - set(holes):
                 raise ValueError(f"question {FOUND!r} needs the hole {{{FOUND}}} in every scheme, where the noise goes")
-        unused = sorted(have - {name for holes in self._holes for name in holes})
+        known = {name for names in (*self._holes, *self._settings.values()) for name in names}
+        unused = sorted(have - known)
         if unused:
             raise ValueError(f"parameter {show(unused[0])} is not used: no scheme has the hole {{{unused[0]}}}")
         if free & have:
@@ -294,6 +306,20 @@ def _schemes(given: Any) -> tuple[list[str], tuple[str | Scheme, ...]]:
     return [""], (_source(given, "scheme"),)
 
 
+def _who(given: Any, question: str) -> tuple[str, ...]:
+    """The methods to ask, each of which answers the question."""
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else ()
+    if not names:
+        raise ValueError(f"method must be a name or a list of names, got {show(given)}")
+    for name in names:
+        answered = _methods.find(name).questions
+        if question not in answered:
+            raise ValueError(f"method {name!r} answers {', '.join(answered)}, got the question {question!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"method must name each once, got {show(given)}")
+    return names
+
+
 def _source(given: Any, name: str) -> str | Scheme:
     if isinstance(given, Mapping):
         return Scheme.from_json(dict(given))
@@ -309,7 +335,7 @@ def _holes(source: str | Scheme) -> tuple[str, ...]:
 def _parameter(name: object) -> str:
     if not isinstance(name, str) or not _NAME.match(name):
         raise ValueError(f"a parameter must be a name such as sigma, got {show(name)}")
-    if name in (*ANSWER, NAMED):
+    if name in (*ANSWER, NAMED, METHOD):
         raise ValueError(f"a parameter must not be called {name}, which is a column of the answer")
     return name
 

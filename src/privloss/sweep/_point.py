@@ -7,14 +7,15 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from privloss import Bracket, Scheme, __version__, _questions, calibrate, parse
+from privloss import Bracket, Scheme, __version__, _questions, parse
 from privloss._bracket import TIME
 from privloss._calibrate import TooLate
+from privloss.sweep import _methods
 
 FORMAT = 1  # of what a key is made from
 KEPT_POINTS = 200_000  # of measures, in a worker's cache: the points of a grid hardly share any
@@ -41,11 +42,13 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Point:
-    """Which scheme, what fills its holes, and the values that the question is asked at."""
+    """Which scheme, what fills its holes, the values that the question is asked at, and who is asked."""
 
     source: int
     holes: Mapping[str, Any]
     given: Mapping[str, float]
+    method: str = _methods.ENGINE
+    settings: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ def key(recipe: Recipe, point: Point, schemes: tuple[Scheme, ...], engine: str) 
     if not schemes:
         source = {"text": repr(recipe.sources[point.source]), "holes": point.holes}
     asked = [FORMAT, engine, recipe.question, source, point.given, recipe.options]
+    if point.method != _methods.ENGINE or point.settings:
+        asked.append([point.method, _methods.source(point.method), point.settings])
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).digest()
 
 
@@ -97,15 +102,12 @@ def ask(recipe: Recipe, point: Point) -> Outcome:
 
 
 def _answer(recipe: Recipe, point: Point) -> Bracket:
-    asked: dict[str, Any] = {**point.given, **recipe.options}
-    if recipe.question == FOUND:
-        return calibrate(partial(_with_noise, recipe, point), **asked)
-    bracket: Bracket = getattr(built(recipe, point), recipe.question)(**asked)
-    return bracket
+    asked: dict[str, Any] = {**point.given, **recipe.options, **point.settings}
+    return _methods.answer(point.method, recipe.question, partial(_with_noise, recipe, point), asked)
 
 
-def _with_noise(recipe: Recipe, point: Point, sigma: float) -> Scheme:
-    return built(recipe, point, **{FOUND: sigma})
+def _with_noise(recipe: Recipe, point: Point, sigma: float | None = None) -> Scheme:
+    return built(recipe, point) if sigma is None else built(recipe, point, **{FOUND: sigma})
 
 
 def sentence(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from privloss import Scheme, _check
+from privloss.sweep import _methods
 from privloss.sweep._grid import Grid, Source
 from privloss.sweep._journal import Entry, Journal, home
 from privloss.sweep._point import Outcome, cost, engine, gap, key, likes, sentence
@@ -284,4 +285,6 @@ class _Sweep:
         point = grid.point(self._tasks[name].place)
         source = grid.recipe.sources[point.source]
         asked = {"given": point.given, **grid.recipe.options, "holes": point.holes, "engine": engine()}
+        if grid.methods != (_methods.ENGINE,) or point.settings:
+            asked |= {"method": point.method, **point.settings}
         return Entry(name, grid.question, str(source)[:SHOWN], json.dumps(asked), outcome)

@@ -1,0 +1,126 @@
+"""Who answers a point: the engine, a bound of others or the paper's algorithms, side by side in one sweep.
+
+What a method other than the engine answers is stored under its name, its settings and a hash of its sources. A method
+has no time limit, and its tolerances are its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from privloss import Bracket, Scheme, _check, _questions, calibrate
+from privloss._bracket import MET
+
+ENGINE = "engine"
+RUN = "run"  # a setting of every method: its value tells runs apart, and each begins with nothing in the caches
+_MORE = ("privloss.reproduce._methods",)  # modules with METHODS of their own
+_FARTHEST = 1e5  # noise at which the search for a method's own threshold gives up
+_STEPS = 60
+_GIVEN = {"epsilon": "delta", "delta": "epsilon"}
+_EVERY = ("epsilon", "delta", "tradeoff", "advantage", "sigma")
+
+Asked = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Method:
+    """``answer(question, scheme, asked)``, where ``asked`` has the given values, the direction and the settings.
+
+    * ``room``: the module, or the folder of modules, that answers come from.
+    * ``settings``: parameters that are the method's, not the scheme's.
+    * ``questions``: those that it answers; "sigma" is searched for among the answers to "epsilon".
+    """
+
+    name: str
+    room: str
+    answer: Callable[[str, Scheme, Asked], Bracket]
+    settings: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ("epsilon", "delta", "sigma")
+
+
+def find(name: str) -> Method:
+    if name not in methods():
+        raise ValueError(f"method must be one of {', '.join(methods())}, got {_check.show(name)}")
+    return methods()[name]
+
+
+@cache
+def methods() -> dict[str, Method]:
+    """All there are, by name."""
+    found = [Method(ENGINE, "privloss._questions", _engine, ("rtol", "atol"), _EVERY)]
+    if find_spec("privloss.baselines") is not None:
+        names = [each.name for each in import_module("privloss.baselines").METHODS]
+        found += [Method(name, "privloss.baselines", partial(_baseline, name)) for name in names]
+    found.append(Method("paper", "privloss.paper", _paper, ("alpha", "beta")))
+    for room in _MORE:
+        found += import_module(room).METHODS
+    return {method.name: method for method in found}
+
+
+@cache
+def source(name: str) -> str:
+    """A hash of the sources of a method's room."""
+    file = Path(str(import_module(find(name).room).__file__))
+    paths = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+    return hashlib.sha256(b"".join(path.read_bytes().replace(b"\r\n", b"\n") for path in paths)).hexdigest()[:16]
+
+
+def answer(name: str, question: str, scheme: Callable[..., Scheme], asked: Asked) -> Bracket:
+    """``scheme`` builds it; where the question is the noise, from the noise."""
+    if asked.pop(RUN, None) is not None:
+        _questions.forget()
+    method = find(name)
+    if question not in method.questions:
+        raise ValueError(f"method {name!r} answers {', '.join(method.questions)}, not {question}")
+    if name != ENGINE and question == "sigma":
+        return _threshold(method, scheme, asked)
+    if question == "sigma":
+        return calibrate(scheme, **asked)
+    return method.answer(question, scheme(), asked)
+
+
+def _threshold(method: Method, scheme: Callable[..., Scheme], asked: Asked) -> Bracket:
+    """Between the least noise tried that the method says is enough, and the most that it says is not."""
+    target, rtol = asked.pop("epsilon"), max(asked.pop("rtol"), 1e-9)
+    enough, short, at = math.inf, 0.0, 1.0
+    for _ in range(_STEPS):
+        if method.answer("epsilon", scheme(sigma=at), dict(asked)).upper <= target:
+            enough = at
+        else:
+            short = at
+        if enough - short <= rtol * enough and math.isfinite(enough):
+            return Bracket(short, enough, reason=MET)
+        if short >= _FARTHEST or enough <= 1 / _FARTHEST:
+            break
+        at = 2 * at if enough == math.inf else at / 2 if short == 0.0 else math.sqrt(short * enough)
+    raise ValueError(f"epsilon={target:g} must be reachable by {method.name}, got no noise up to {at:g} that meets it")
+
+
+# The methods of other rooms, as a sweep asks them.
+
+
+def _engine(question: str, scheme: Scheme, asked: Asked) -> Bracket:
+    bracket: Bracket = getattr(scheme, question)(**asked)
+    return bracket
+
+
+def _baseline(name: str, question: str, scheme: Scheme, asked: Asked) -> Bracket:
+    method = getattr(import_module("privloss.baselines"), name)
+    bracket: Bracket = getattr(method, question)(scheme, asked[_GIVEN[question]], asked["direction"])
+    return bracket
+
+
+def _paper(question: str, scheme: Scheme, asked: Asked) -> Bracket:
+    from privloss import paper
+
+    given = {name: asked[name] for name in ("alpha", "beta") if name in asked}
+    ask = paper.epsilon if question == "epsilon" else paper.delta
+    return ask(scheme, asked[_GIVEN[question]], direction=asked["direction"], **given)
