@@ -71,4 +71,44 @@ def most(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def least(pairs: Sequence[tuple[float, float]]) -> float:
+    """The smallest quotient; of none, nan."""
     return min((a / b for a, b in pairs), default=float("nan"))
+
+
+# Claims that several figures make.
+
+
+def below(others: Sequence[str], by: Sequence[str]) -> Callable[[Data], Verdict]:
+    """That our upper bound is below those of other methods, at every point."""
+
+    def check(data: Data) -> Verdict:
+        found = {name: data.pairs({"method": "engine"}, {"method": name}, by) for name in others}
+        worst = {name: most([(a["upper"], b["upper"]) for a, b in pairs]) for name, pairs in found.items()}
+        counted = min(map(len, found.values()))
+        said = ", ".join(f"at most {ratio:.4g} of {name}" for name, ratio in worst.items())
+        return Verdict(all(ratio < 1 for ratio in worst.values()), f"{said}, at {counted} points")
+
+    return check
+
+
+def never_above_poisson(by: Sequence[str]) -> Callable[[Data], Verdict]:
+    """That our upper bound is not above that of Poisson, at any point."""
+
+    def check(data: Data) -> Verdict:
+        pairs = data.pairs({"method": "engine"}, {"method": "poisson"}, by)
+        worst = most([(a["upper"], b["upper"]) for a, b in pairs])
+        return Verdict(worst <= 1, f"between {least([(a['upper'], b['upper']) for a, b in pairs]):.4g} and {worst:.4g} "
+                       f"of Poisson's, at {len(pairs)} points")
+
+    return check
+
+
+def narrow(gap: float, **which: Any) -> Callable[[Data], Verdict]:
+    """That lower and upper cannot be told apart: their largest relative gap."""
+
+    def check(data: Data) -> Verdict:
+        rows = data.where(**which).answered()
+        worst = max(((row["upper"] - row["lower"]) / row["upper"] for row in rows), default=float("nan"))
+        return Verdict(worst <= gap, f"the widest bracket is {worst:.1e} of its upper end, of {len(rows)}")
+
+    return check

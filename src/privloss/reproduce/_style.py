@@ -70,7 +70,7 @@ def band(axes: Any, data: Data, x: str, color: str, dashes: str = "-", *, marker
     along, ends = [row[x] for row in rows], [row[end] for row in rows]
     (line,) = axes.plot(along, ends, color=color, linestyle=dashes, marker=marker)
     both = [row for row in rows if row["lower"] > 0 and math.isfinite(row["upper"])]
-    if both:
+    if both and end == "upper":  # a bound from below alone has nothing above it
         lows, highs = [row["lower"] for row in both], [row["upper"] for row in both]
         axes.fill_between([row[x] for row in both], lows, highs, color=color, alpha=0.25, linewidth=0)
     return line
@@ -95,12 +95,12 @@ def names(axes: Any, lines: Sequence[tuple[Any, str]], *, gap: float = 1.15) -> 
             if short > 1e-9:
                 spots[i] -= short / 2
                 spots[i + 1] += short / 2
-        if spots and spots[0] < box.y0:
-            spots[0] = box.y0
+        if spots:
+            spots[0], spots[-1] = max(spots[0], box.y0), min(spots[-1], box.y1)
     for (_, text, color), y in zip(placed, spots, strict=True):
         share = (y - box.y0) / box.height
         axes.annotate(
-            text,
+            f"{text} ",
             (1.0, share),
             xycoords="axes fraction",
             xytext=(4, 0),
@@ -126,7 +126,7 @@ def short(value: float) -> str:
         power = math.log10(value)
         if abs(power - round(power)) < 1e-9:
             return f"$10^{{{round(power)}}}$"
-    return f"{value:,.3g}" if value < 1e4 else f"{value:,.0f}"
+    return f"{value:,.3g}" if value < 1e3 else f"{value:,.0f}"
 
 
 def save(figure: Any, stem: Path) -> tuple[Path, Path]:
@@ -135,3 +135,20 @@ def save(figure: Any, stem: Path) -> tuple[Path, Path]:
     figure.savefig(vector, metadata={"Date": None}, bbox_inches="tight")
     figure.savefig(raster, dpi=150, bbox_inches="tight")
     return vector, raster
+
+
+def decades(axes: Any, which: str = "y") -> None:
+    """Plain numbers along a logarithmic axis that spans few decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    low, high = axis.get_view_interval()
+    few = high < 30 * low
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def power(value: float) -> str:
+    """A power of ten."""
+    return f"$10^{{{round(math.log10(value))}}}$"

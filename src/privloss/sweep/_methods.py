@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +55,9 @@ def find(name: str) -> Method:
 def methods() -> dict[str, Method]:
     """All there are, by name."""
     found = [Method(ENGINE, "privloss._questions", _engine, ("rtol", "atol"), _EVERY)]
-    if find_spec("privloss.baselines") is not None:
-        names = [each.name for each in import_module("privloss.baselines").METHODS]
-        found += [Method(name, "privloss.baselines", partial(_baseline, name)) for name in names]
+    for each in import_module("privloss.baselines").METHODS:
+        settings = ("samples", "confidence", "seed") if hasattr(each, "using") else ()
+        found.append(Method(each.name, "privloss.baselines", partial(_baseline, each), settings))
     found.append(Method("paper", "privloss.paper", _paper, ("alpha", "beta")))
     for room in _MORE:
         found += import_module(room).METHODS
@@ -112,8 +111,9 @@ def _engine(question: str, scheme: Scheme, asked: Asked) -> Bracket:
     return bracket
 
 
-def _baseline(name: str, question: str, scheme: Scheme, asked: Asked) -> Bracket:
-    method = getattr(import_module("privloss.baselines"), name)
+def _baseline(method: Any, question: str, scheme: Scheme, asked: Asked) -> Bracket:
+    if hasattr(method, "using"):
+        method = method.using(**{name: asked.get(name) for name in ("samples", "confidence", "seed")})
     bracket: Bracket = getattr(method, question)(scheme, asked[_GIVEN[question]], asked["direction"])
     return bracket
 
