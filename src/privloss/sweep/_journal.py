@@ -228,7 +228,8 @@ class Journal:
             yield
         except sqlite3.OperationalError as error:
             verb = "read" if self._readonly else "written"
-            raise OSError(f"the journal {self.path} cannot be {verb}: {error}; what is in it stays") from None
+            hint = " (is the disk full?)" if "disk I/O" in str(error) else ""
+            raise OSError(f"the journal {self.path} cannot be {verb}: {error}{hint}; what is in it stays") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"journal must be one that a sweep made, got {self.path}: {error}") from None
 
