@@ -361,6 +361,7 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--seed", type=int, default=0)
     given = arguments.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), given.points)
         plain, whole, memory = speed(place, given.runs)

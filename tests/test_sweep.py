@@ -44,6 +44,7 @@ from privloss.sweep import (
 )
 
 ROOT = Path(__file__).resolve().parent.parent
+ADJACENCY = "; add/remove (one person present or absent), direction both"
 RESPONSE: dict[str, Any] = {
     "question": "epsilon",
     "scheme": "RandomizedResponse({p}).repeat({rounds})",
@@ -815,7 +816,7 @@ def test_the_command_prints_a_table(run: Run) -> None:
     assert head.split() == ["p", "delta", "lower", "upper", "gap", "seconds", "reason"]
     assert [row.split()[:2] for row in rows] == [["0.6", "0"], ["0.75", "0"]]
     assert float(rows[1].split()[2]) <= math.log(3) <= float(rows[1].split()[3])
-    assert summary == "epsilon: 2 points: 2 tolerance met"
+    assert summary == f"epsilon: 2 points: 2 tolerance met{ADJACENCY}"
 
 
 def test_quiet_is_the_safe_ends(run: Run) -> None:
@@ -826,7 +827,7 @@ def test_quiet_is_the_safe_ends(run: Run) -> None:
 
 def test_the_command_writes_a_file(run: Run, tmp_path: Path) -> None:
     status, out, _ = run("grid.toml", "-o", "t.csv", "--jobs", "1")
-    assert (status, out) == (0, "epsilon: 2 points: 2 tolerance met\n")
+    assert (status, out) == (0, f"epsilon: 2 points: 2 tolerance met{ADJACENCY}\n")
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 3
     assert run("grid.toml", "-o", "t.csv", "--jobs", "1", "--quiet")[1] == ""
 
@@ -836,7 +837,7 @@ def test_show_tells_what_the_journal_knows(run: Run, tmp_path: Path) -> None:
     for argv in (("j.sqlite",), ("--journal", "j.sqlite"), ("grid.toml", "--journal", "j.sqlite")):
         status, out, err = run("show", *argv)
         assert (status, err) == (0, "")
-        assert out.splitlines()[-1] == "epsilon: 2 points: 2 tolerance met"
+        assert out.splitlines()[-1] == f"epsilon: 2 points: 2 tolerance met{ADJACENCY}"
     (tmp_path / "grid.toml").write_text((tmp_path / "grid.toml").read_text().replace("0.75", "0.75, 0.8"))
     assert "2 tolerance met, 1 not computed" in run("show", "grid.toml", "--journal", "j.sqlite")[1]
 
@@ -882,7 +883,7 @@ def test_not_exact_is_said(journal: Path) -> None:
     rows = sweep(grid, 1, journal)
     assert [row["exact"] for row in rows] == [True, False]
     assert "not exact" in _show.text(grid, rows)[2]
-    assert _show.summary(grid, rows).endswith("not exact: lower of the reduction only, where picks > 1")
+    assert _show.summary(grid, rows).endswith(f"not exact: lower of the reduction only, where picks > 1{ADJACENCY}")
 
 
 @pytest.mark.slow

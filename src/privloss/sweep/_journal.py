@@ -125,7 +125,7 @@ class Journal:
     def _live(self) -> None:
         """Give signs of life, from a thread: the others are busy for as long as a point takes."""
         while not self._over.wait(BEAT):
-            with suppress(sqlite3.Error), closing(_connected(self.path, False)) as other:
+            with suppress(sqlite3.Error, OSError), closing(_connected(self.path, False)) as other:
                 other.execute(*self._sign())
 
     # Answers.
