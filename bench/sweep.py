@@ -37,8 +37,8 @@ from typing import Any
 HOOK = """
 import os
 try:
-    import privloss.sweep._point as point
-    real = point.ask
+    import privloss.sweep._dask, privloss.sweep._workers
+    real = privloss.sweep._workers.ask
     def noted(recipe, each):
         def note(word):
             line = f"{word} {each.source} {sorted(each.holes.items())} {sorted(each.given.items())}\\n"
@@ -48,7 +48,7 @@ try:
         outcome = real(recipe, each)
         note("ended")
         return outcome
-    point.ask = noted
+    privloss.sweep._dask.ask = privloss.sweep._workers.ask = noted
 except ImportError:
     pass
 """
@@ -86,11 +86,12 @@ def grid(points: int) -> dict[str, Any]:
 def command(folder: Path, name: str, *more: str) -> list[str]:
     """A sweep of `folder/grid.json` in a process of its own, with the journal and the table of that name."""
     code = (
-        "import json, sys; from privloss.sweep import sweep, save; "
+        "import json, sys; "
         "from privloss._cli import main; folder, name, *more = sys.argv[1:]; "
         "import privloss._cli._sweep, privloss.sweep._grid as g; "
         "tree = json.load(open(folder + '/grid.json')); g._toml = lambda path: tree; "
-        "sys.exit(main(['sweep', 'grid.toml', '-o', f'{folder}/{name}.csv', '--journal', f'{folder}/{name}.sqlite', *more]))"
+        "path = f'{folder}/{name}'; "
+        "sys.exit(main(['sweep', 'grid.toml', '-o', path + '.csv', '--journal', path + '.sqlite', *more]))"
     )
     return [sys.executable, "-c", code, str(folder), name, *more]
 
@@ -188,6 +189,7 @@ def killed(place: Place, kills: int, seconds: float, chance: random.Random, *mor
     assert (status, said) == (0, ""), said
     again += len(before & set(notes(place.path(name, "notes"), "began")[begun:]))
     assert place.table(name) == place.table("calm"), "the table is another"
+    assert len(set(notes(place.path(name, "notes"), "ended"))) == place.points, "not every point was noted"
     assert again == 0, f"{again} points in the journal were computed again"
     return {"before the last": len(before), "computed again": again, "finished but not yet stored": lost}
 
@@ -255,7 +257,8 @@ from privloss.sweep import save, sweep
 def main():
     folder, after = sys.argv[1], float(sys.argv[2])
     grid = json.load(open(folder + "/grid.json"))
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+    one = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, **one) as cluster:
         with distributed.Client(cluster) as client:
             pids = list(client.run(os.getpid).values())
             threading.Timer(after, os.kill, (pids[0], signal.SIGKILL)).start()
@@ -358,18 +361,21 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--seed", type=int, default=0)
     given = arguments.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), given.points)
         plain, whole, memory = speed(place, given.runs)
         print(f"{given.points} points, 2 processes: {given.points / whole:.1f} points a second, start to table")
-        print(f"bare calls {plain:.2f} s, sweep {whole:.2f} s: overhead {100 * (whole / plain - 1):+.1f} % (allowed 10)")
+        more = 100 * (whole / plain - 1)
+        print(f"bare calls {plain:.2f} s, sweep {whole:.2f} s: overhead {more:+.1f} % (allowed 10)")
         tenth = memory[len(memory) // 10]
-        peak = max(memory[len(memory) // 10 :])
-        print(f"memory of all processes: {tenth:.1f} MB after a tenth, at most {peak:.1f} MB later: {peak - tenth:+.1f} MB")
+        grown = max(memory[len(memory) // 10 :]) - tenth
+        print(f"memory of all processes: {tenth:.1f} MB after a tenth, then {grown:+.1f} MB at most (allowed 20)")
         seconds = undisturbed(place)
-        print(f"killed {given.kills} times:", killed(place, given.kills, seconds, random.Random(given.seed), "--jobs", "2"))
-        print("full disk:", full_disk(place, 100_000))
-        print("full journal:", full_journal(place, 60))
+        found = killed(place, given.kills, seconds, random.Random(given.seed), "--jobs", "2")
+        print(f"killed {given.kills} times: the same table;", *(f"{name}: {count};" for name, count in found.items()))
+        print("full disk:", full_disk(place, 50_000 + 200 * given.points))
+        print("full journal:", full_journal(place, 8 + given.points // 30))
         print("two sweeps, one journal:", together(place))
         if find_spec("distributed") is not None:
             print("Dask, two workers:", clustered(place, seconds / 3))

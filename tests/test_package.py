@@ -64,7 +64,7 @@ def test_types_are_shipped() -> None:
 def test_the_archives_are_described() -> None:
     """scripts/release.py builds them; every top folder and page must at least be named."""
     described = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for name in (".ci", "bench", "docs", "scripts", "src", "tests", "*.md", "CITATION.cff", "LICENSE"):
+    for name in (".ci", "bench", "docs", "examples", "scripts", "src", "tests", "*.md", "CITATION.cff", "LICENSE"):
         assert f'"/{name}"' in described
 
 

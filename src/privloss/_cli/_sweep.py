@@ -102,7 +102,7 @@ COMMANDS = (
     Command(
         "sweep",
         "A grid of questions, on all cores or a cluster, from a journal that survives anything.",
-        "privloss sweep grid.toml -o results.parquet",
+        "privloss sweep examples/noise.toml",
         _arguments,
         _run,
     ),

@@ -87,6 +87,13 @@ class Axis:
         return dict(zip(self.names, row, strict=True)) if len(self.names) != 1 else {self.names[0]: row}
 
 
+    def checked(self, given: Sequence[str]) -> Axis:
+        """With the values as they will be asked and written."""
+        rows = self.rows if len(self.names) > 1 else ((row,) for row in self.rows)
+        made = [[_value(n, value, n in given) for n, value in zip(self.names, row, strict=True)] for row in rows]
+        return Axis(self.names, made if len(self.names) > 1 else [row[0] for row in made])
+
+
 class Grid:
     """The points of a sweep: ``Grid("grid.toml")``, or ``Grid({"question": "epsilon", ...})``.
 
@@ -104,13 +111,13 @@ class Grid:
         self.methods = _who(tree.get(METHOD, _methods.ENGINE), self.question)
         self._settings = {name: (*_methods.find(name).settings, _methods.RUN) for name in self.methods}
         self._holes = [_holes(each) for each in sources]
-        columns = self._columns(tree)
-        self.given = self._asked_at(columns)
-        self._check_holes(columns)
+        self._axes = _axes(tree)
+        names = [name for axis in self._axes for name in axis.names]
+        self.given = self._asked_at(names)
+        self._check_holes(names)
         self.recipe = Recipe(self.question, _options(tree, self.question), sources)
-        self._axes = [Axis(names, rows) for names, rows in columns.items()]
         if self.count <= MOST:
-            self._axes = [Axis(names, _checked(names, rows, self.given)) for names, rows in columns.items()]
+            self._axes = [axis.checked(self.given) for axis in self._axes]
 
     @property
     def count(self) -> int:
@@ -196,26 +203,9 @@ class Grid:
         """The grid as it was given, for ``Grid(json.loads(...))``."""
         return json.dumps(self._tree, default=_plain)
 
-    def _columns(self, tree: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
-        """The axes, unchecked but for their lengths: there may be billions."""
-        columns: dict[tuple[str, ...], Any] = {}
-        for name, spec in _table(tree.get("parameters", {}), "parameters").items():
-            columns[(_parameter(name),)] = _axis(f"parameters.{name}", spec)
-        if "points" in tree:
-            names, rows = _listed(tree["points"])
-            columns[names] = rows if len(names) > 1 else [row[0] for row in rows]
-        for name in _GIVEN_NAMES:
-            if name in tree:
-                columns[(name,)] = _axis(name, tree[name])
-        every = [name for each in columns for name in each]
-        twice = [name for name in every if every.count(name) > 1]
-        if twice:
-            raise ValueError(f"{twice[0]} must be given once, got it twice")
-        return columns
-
-    def _asked_at(self, columns: Mapping[tuple[str, ...], Any]) -> tuple[str, ...]:
+    def _asked_at(self, columns: Sequence[str]) -> tuple[str, ...]:
         """What the question is asked at, which is one of what it may be asked at."""
-        got = {name for names in columns for name in names if name in _GIVEN_NAMES}
+        got = set(columns) & set(_GIVEN_NAMES)
         holes = {name for each in self._holes for name in each}
         clash = sorted(holes & set(_GIVEN_NAMES))
         if clash:
@@ -228,10 +218,10 @@ class Grid:
             f"question {self.question!r} is asked at {wanted}, got {' and '.join(sorted(got)) or 'neither value'}"
         )
 
-    def _check_holes(self, columns: Mapping[tuple[str, ...], Any]) -> None:
+    def _check_holes(self, columns: Sequence[str]) -> None:
         """Every hole has values, and every parameter a hole."""
         free = {FOUND} if self.question == FOUND else set()
-        have = {name for names in columns for name in names} - set(self.given)
+        have = set(columns) - set(self.given)
         for holes in self._holes:
             missing = [name for name in holes if name not in have | free]
             if missing:
@@ -340,7 +330,24 @@ def _parameter(name: object) -> str:
     return name
 
 
-def _axis(name: str, spec: Any) -> Any:
+def _axes(tree: Mapping[str, Any]) -> list[Axis]:
+    """Unchecked but for their lengths: there may be billions of values."""
+    axes = [
+        Axis((_parameter(name),), _values(f"parameters.{name}", spec))
+        for name, spec in _table(tree.get("parameters", {}), "parameters").items()
+    ]
+    if "points" in tree:
+        columns, rows = _listed(tree["points"])
+        axes.append(Axis(columns, rows if len(columns) > 1 else [row[0] for row in rows]))
+    axes += [Axis((name,), _values(name, tree[name])) for name in _GIVEN_NAMES if name in tree]
+    names = [name for axis in axes for name in axis.names]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} must be given once, got it twice")
+    return axes
+
+
+def _values(name: str, spec: Any) -> Any:
     """Something with a length, whose values are looked at later."""
     if isinstance(spec, Mapping):
         return _span(name, spec)
@@ -383,13 +390,6 @@ def _listed(points: Any) -> tuple[tuple[str, ...], list[list[Any]]]:
         if set(row) != set(names) or not names:
             raise ValueError(f"points[{place}] must have {', '.join(names) or 'a parameter'}, got {show(dict(row))}")
     return names, [[row[name] for name in names] for row in points]
-
-
-def _checked(names: tuple[str, ...], rows: Any, given: Sequence[str]) -> Any:
-    """The values as they will be asked and written."""
-    if len(names) == 1:
-        return [_value(names[0], row, names[0] in given) for row in rows]
-    return [[_value(n, value, n in given) for n, value in zip(names, row, strict=True)] for row in rows]
 
 
 def _value(name: str, value: Any, given: bool) -> Any:

@@ -125,7 +125,7 @@ class Journal:
     def _live(self) -> None:
         """Give signs of life, from a thread: the others are busy for as long as a point takes."""
         while not self._over.wait(BEAT):
-            with suppress(sqlite3.Error), closing(_connected(self.path, False)) as other:
+            with suppress(sqlite3.Error, OSError), closing(_connected(self.path, False)) as other:
                 other.execute(*self._sign())
 
     # Answers.
@@ -228,7 +228,8 @@ class Journal:
             yield
         except sqlite3.OperationalError as error:
             verb = "read" if self._readonly else "written"
-            raise OSError(f"the journal {self.path} cannot be {verb}: {error}; what is in it stays") from None
+            hint = " (is the disk full?)" if "disk I/O" in str(error) else ""
+            raise OSError(f"the journal {self.path} cannot be {verb}: {error}{hint}; what is in it stays") from None
         except sqlite3.DatabaseError as error:
             raise ValueError(f"journal must be one that a sweep made, got {self.path}: {error}") from None
 

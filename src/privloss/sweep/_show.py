@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -49,7 +50,8 @@ def summary(grid: Grid, rows: Rows) -> str:
     parts = [f"{count:,} {said.partition(':')[0]}" for said, count in sorted(counts.items(), key=lambda it: -it[1])]
     some = any(row["exact"] is False for row in rows)
     note = f"; not exact: {_other(grid)} of the reduction only, where picks > 1" if some else ""
-    return f"{grid.question}: {len(rows):,} points: {', '.join(parts)}{note}"
+    adjacency = f"; add/remove (one person present or absent), direction {grid.recipe.options['direction']}"
+    return f"{grid.question}: {len(rows):,} points: {', '.join(parts)}{note}{adjacency}"
 
 
 def safe(grid: Grid) -> str:
@@ -72,7 +74,12 @@ def _answer(row: Mapping[str, Any]) -> list[str]:
         return ["", "", "", "", "not computed"]
     ends = outward(row["lower"], row["upper"])
     said = row["reason"] if row["exact"] else f"{row['reason']}; not exact"
-    return [*ends, f"{row['gap']:.1e}", f"{row['seconds']:.3f}", said]
+    return [*ends, _upward(row["gap"]), f"{row['seconds']:.3f}", said]
+
+
+def _upward(value: float) -> str:
+    """To two digits, rounded up."""
+    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(repr(value)):g}".lower()
 
 
 # Pictures.
@@ -150,6 +157,7 @@ def _lines(figure: Any, grid: Grid, plan: Layout, groups: Mapping[str, Rows]) ->
     every = [row for found in groups.values() for row in found]
     axes.set(xlabel=plan.x, ylabel=f"{grid.question} (line: {end}; shaded: to {_other(grid)})")
     axes.set(xscale=_scale([row[plan.x] for row in every]), yscale=_scale([row[end] for row in every]))
+    _plainly(axes)
     axes.grid(alpha=0.3)
     if len(groups) > 1:
         axes.legend(fontsize=8)
@@ -176,12 +184,25 @@ def _maps(figure: Any, grid: Grid, plan: Layout, groups: Mapping[str, Rows]) -> 
             mesh = axes.pcolormesh(_edges(xs), _edges(ys), cells, norm=norm)
         axes.set(title=name, xscale=_scale(xs), yscale=_scale(ys))
         axes.title.set_fontsize(8)
+        _plainly(axes)
     for axes in panels[len(groups) :]:
         axes.set_visible(False)
     figure.supxlabel(plan.x)
     figure.supylabel(plan.y)
     if mesh is not None:
         figure.colorbar(mesh, ax=list(panels), label=f"{grid.question} ({end})")
+
+
+def _plainly(axes: Any) -> None:
+    """Numbers as they are said, on logarithmic axes too, and few enough of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for axis, scale in ((axes.xaxis, axes.get_xscale()), (axes.yaxis, axes.get_yscale())):
+        if scale == "log":
+            low, high = axis.get_view_interval()
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 50 * low else (1.0,)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
 
 
 def _scale(values: Sequence[float]) -> str:

@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -95,26 +95,40 @@ def _parquet(rows: Rows, path: Path) -> None:
 
 def _sqlite(rows: Rows, path: Path) -> None:
     with closing(sqlite3.connect(path)) as file:
-        _fill(file, rows)
+        file.execute(_created(rows))
+        marks = ", ".join("?" * len(rows[0]))
+        file.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", _cells(rows))
+        file.commit()
 
 
 def _sql(rows: Rows, path: Path) -> None:
-    with closing(sqlite3.connect(":memory:")) as file, path.open("w", encoding="utf-8") as script:
-        _fill(file, rows)
-        script.writelines(f"{statement}\n" for statement in file.iterdump())
+    """Statements, for any database."""
+    with path.open("w", encoding="utf-8") as script:
+        script.write(f"BEGIN;\n{_created(rows)};\n")
+        for row in _cells(rows):
+            script.write(f"INSERT INTO {TABLE} VALUES ({', '.join(map(_literal, row))});\n")
+        script.write("COMMIT;\n")
 
 
-def _fill(file: sqlite3.Connection, rows: Rows) -> None:
+def _created(rows: Rows) -> str:
+    return f"CREATE TABLE {TABLE} ({', '.join(f'{_quoted(n)} {_TYPES[kind]}' for n, kind in _kinds(rows).items())})"
+
+
+def _cells(rows: Rows) -> Iterator[tuple[Any, ...]]:
     kinds = _kinds(rows)
-    file.execute(f"CREATE TABLE {TABLE} ({', '.join(f'{_quoted(n)} {_TYPES[k]}' for n, k in kinds.items())})")
-    marks = ", ".join("?" * len(kinds))
-    cells = (tuple(_cast(row[name], kind) for name, kind in kinds.items()) for row in rows)
-    file.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", cells)
-    file.commit()
+    return (tuple(_cast(row[name], kind) for name, kind in kinds.items()) for row in rows)
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _quoted(name: str, mark: str = '"') -> str:
+    return f"{mark}{name.replace(mark, 2 * mark)}{mark}"
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return _quoted(value, "'")
+    return repr(int(value) if isinstance(value, bool) else value).replace("inf", "9e999")  # SQL has no infinity
 
 
 _COLUMNS: dict[str, type] = {"exact": bool, "reason": str, "error": str, "scheme": str}

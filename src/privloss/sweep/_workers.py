@@ -79,9 +79,11 @@ class Here:
 
     def receive(self, timeout: float) -> Report:
         until = time.perf_counter() + min(timeout, HELD)
-        while self._tasks and time.perf_counter() < until:
+        while self._tasks and timeout > 0:
             number, point = self._tasks.popleft()
             self._done.append((number, ask(self._recipe, point)))
+            if time.perf_counter() > until:
+                break
         done, self._done = self._done, []
         return Report(done)
 
@@ -122,14 +124,16 @@ class Processes:
     def _replace(self, worker: _Worker, why: str, report: Report) -> None:
         """Another in place of one that ended, unless none even starts."""
         why = why or worker.ended()
+        worker.kill()
         self._unstarted = 0 if worker.ready else self._unstarted + 1
+        place = self._workers.index(worker)
         if self._unstarted >= STARTS:
             raise OSError(f"worker processes cannot start: {why}")
         lost = [number for chunk in worker.chunks for number in chunk]
         report.lost += lost
         if worker.ready and worker.chunks and len(worker.chunks[0]) == 1:
             report.blamed, report.why = worker.chunks[0][0], why
-        self._workers[self._workers.index(worker)] = _Worker(self._recipe, self._said)
+        self._workers[place] = _Worker(self._recipe, self._said)
 
     def close(self) -> None:
         for worker in self._workers:
