@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Either = Literal["remove", "add", "both"]
 MOST_ORDER = 2000
 NODES, WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(16), (1.0, 0.0), strict=True))
-CELL = 1.05  # ratio of neighbouring points of u
+CELL = 1.02  # ratio of neighbouring points of u
 SPACING, TAIL, POINTS, VANISHED = 0.01, 1e-200, 4000, 1e-280  # of the pair of one step, for its g
 FARTHEST = 1e30  # of u
 
@@ -199,7 +199,8 @@ def subsampled(moments: FloatArray, rate: float, side: Side) -> FloatArray:
     most = moments.size - 1
     whole, orders = factorials(most), np.arange(most + 1)
     found, skip = np.zeros(most + 1), math.log1p(-rate)
-    gains = np.log(np.expm1(np.maximum(moments, 0.0)))  # log(E X^j - 1), and for large moments themselves
+    with np.errstate(divide="ignore"):
+        gains = np.log(np.expm1(np.clip(moments, 0.0, 40.0)))  # log(E X^j - 1), and for large moments themselves
     gains = np.where(moments > 36, moments, gains)
     for a in range(2, most + 1):
         j = orders[2 : a + 1]
@@ -233,7 +234,8 @@ def _recursion(b: FloatArray, t: int, side: Side) -> FloatArray:
     c = np.zeros(b.size)
     for n in range(1, b.size):
         k = np.arange(1, n + 1, dtype=np.float64)
-        terms = np.log((k * (t + 1.0) - n) / n) + b[1 : n + 1] + c[n - 1 :: -1]
+        with np.errstate(divide="ignore"):  # n = t + 1: no term k = 1
+            terms = np.log((k * (t + 1.0) - n) / n) + b[1 : n + 1] + c[n - 1 :: -1]
         size = float(np.max(np.abs(terms[np.isfinite(terms)]), initial=0.0))
         size += float(np.max(np.abs(b[1 : n + 1][np.isfinite(b[1 : n + 1])]), initial=0.0))
         c[n] = float(_log_sum(terms)) + (1 if side == "upper" else -1) * U * (n + 32 + 8 * size)
@@ -317,12 +319,12 @@ def _integrals(node: Scheme, orders: Sequence[int], side: Side) -> FloatArray:
     if side == "upper" and _worst(node, float(most)) == math.inf:
         return np.where(wanted == 0, 0.0, np.inf)
     last = math.ceil(math.log(4.0 * most + 64.0) / math.log(CELL))
-    near = np.concatenate(([0.0], CELL ** np.arange(-60, last + 1)))
+    near = np.concatenate(([0.0], CELL ** np.arange(-150, last + 1)))
     found = _summed(node, near, wanted, side, 1.0)
     tails = _beyond(node, wanted, float(near[-1]))
     while not np.all(tails <= found - 30.0) and CELL**last < FARTHEST:
-        far = CELL ** np.arange(last, last + 100)
-        last += 99
+        far = CELL ** np.arange(last, last + 250)
+        last += 249
         found = np.logaddexp(found, _summed(node, far, wanted, side, 0.0))
         tails = _beyond(node, wanted, float(far[-1]))
     if side == "upper":

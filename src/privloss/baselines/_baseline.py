@@ -30,6 +30,7 @@ Either = Literal["remove", "add", "both"]
 Way = Literal["remove", "add"]
 Kind = Literal["upper", "lower", "estimate"]
 BISECTIONS = 45
+HALVINGS = 20  # of log delta: to a thousandth of it
 LARGEST = 2.0**14  # epsilon from which a search gives up
 REACHED = 1e-7  # of epsilon, where a search stops
 
@@ -81,7 +82,8 @@ class Baseline(ABC, Generic[T]):
         _check.choice(direction=direction, among=("remove", "add", "both"))
         flat, shape = values_of(given, values, *within)
         ways = self._ways(direction)
-        found = [self._ends(given, float(value), setting, ways) for value in flat]
+        with np.errstate(all="ignore"):  # logarithms of 0 and the like are meant
+            found = [self._ends(given, float(value), setting, ways) for value in flat]
         if shape == ():
             lower, upper, reason = found[0]
             return Bracket(lower, upper, "lower" if self.kind == "lower" else "upper", self.exact, reason)
@@ -137,7 +139,7 @@ class Bound(Baseline[T]):
         assert self.inverse is not None
         if self.kind == "upper":
             low, high = math.log(1e-300), 0.0
-            for _ in range(BISECTIONS):
+            for _ in range(HALVINGS):
                 middle = 0.5 * (low + high)
                 if self.inverse(setting, math.exp(middle), way) <= epsilon:
                     high = middle

@@ -14,9 +14,9 @@ from privloss._scheme import Scheme
 from privloss.baselines._baseline import LARGEST, Baseline, Shape, Way
 from privloss.baselines._sampling import Estimator, above, bounds, estimators, plain, ranks_for
 
-MANY = 400  # steps from which order statistics are drawn instead
+MANY = 2000  # steps from which order statistics are drawn instead
 PILOT = 4000
-TRIES = 8
+TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class MonteCarlo(Baseline[Shape]):
         return max(low for low, _ in found), max(high for _, high in found), reason
 
     def _width(self, setting: Shape) -> int:
-        return setting.steps if setting.steps < MANY else min(setting.steps, MANY)
+        return min(setting.steps, MANY)  # of one chunk, for order statistics as well
 
     def _estimator(self, setting: Shape, epsilon: float, way: Way) -> Estimator:
         kind, noise = self._noise(setting)
@@ -90,14 +90,14 @@ class MonteCarlo(Baseline[Shape]):
         near = self._guess(setting, delta, way)
         ends, share = [0.0, math.inf], doubt / (2 * TRIES)
         for place, sign in ((0, -1.0), (1, 1.0)):
-            reach = 0.01
+            reach = 0.02
             for attempt in range(TRIES):
                 tried = max(near * (1 + sign * reach), 0.0) if near > 0 else (reach if sign > 0 else 0.0)
                 low, high = self._delta(setting, tried, way, share, seed + 2 + attempt + TRIES * place)
                 if (low > delta) if place == 0 else (high <= delta):
                     ends[place] = tried
                     break
-                reach *= 2.0
+                reach *= 4.0
                 if place == 0 and reach > 1:
                     break
         return ends[0], ends[1]

@@ -15,6 +15,7 @@ from privloss._scheme import Scheme
 from privloss.baselines._convert import delta_from, epsilon_from
 
 SMALL = tuple(range(2, 65))
+MOST_ADD = 256  # add: an integral for each
 LARGE = (*SMALL, *sorted({round(x) for x in np.geomspace(65, 1024, 40)}))
 
 
@@ -39,8 +40,8 @@ def divided(orders: FloatArray, moments: FloatArray) -> Divergences:
 
 @lru_cache(maxsize=64)
 def divergences(scheme: Scheme, way: str, many: bool = False) -> Divergences:
-    """Of a scheme, at orders up to 64, or to 1024."""
-    wanted = list(LARGE if many else SMALL)
+    """Of a scheme, at orders up to 64, or to 1024 (256 for add)."""
+    wanted = [order for order in (LARGE if many else SMALL) if way == "remove" or order <= MOST_ADD]
     side: Side = "upper"
     return divided(np.array(wanted, np.float64), logs(scheme, wanted, way, side))
 

@@ -24,6 +24,7 @@ each standing for the ones after it until the next, which raises X and so delta:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import comb, erfc, exp, expm1, inf, log, log1p, sqrt
 from typing import NamedTuple
 
@@ -151,11 +152,26 @@ def _ranked(generator: np.random.Generator, below: Array, ranks: Array, others: 
     """An upper bound on the sum of e^(mu y): each of the ``ranks``, from the top, stands for those up to the next."""
     total, place = np.zeros(below.size), 1
     for rank, following in zip(ranks.tolist(), [*ranks[1:].tolist(), others + 1], strict=True):
-        if rank > place:  # the ratio of two order statistics of uniforms is a beta variable
-            below = below + np.log(generator.beta(others - rank + 1, rank - place, below.size))
-            place = rank
-        total += (following - rank) * np.exp(mu * from_above(-np.expm1(below)))
+        left = others - rank + 1
+        if rank == place + 1:  # the ratio of neighbouring order statistics of uniforms: a root of a uniform one
+            below = below - generator.standard_exponential(below.size) / left
+        elif rank > place:  # of others: a beta variable
+            below = below + np.log(generator.beta(left, rank - place, below.size))
+        place = rank
+        total += (following - rank) * np.exp(mu * _looked_up(-np.expm1(below)))
     return total
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[Array, Array]:
+    levels = np.concatenate((np.linspace(-700.0, -8.0, 8000), np.linspace(-8.0, 0.0, 12000)[1:]))
+    return levels, from_above(np.exp(levels))
+
+
+def _looked_up(tail: Array) -> Array:
+    """``from_above`` by a table, to about 1e-6; upper tails only, as order statistics from the top are."""
+    found: Array = np.interp(np.log(np.maximum(tail, 1e-300)), *_table())
+    return np.where(tail < 0.99, found, from_above(tail))
 
 
 def ranks_for(others: int) -> Array:
