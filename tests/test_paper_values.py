@@ -21,12 +21,20 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row['table']}-{row['point']}")
+LONGEST = ("k1", "1")  # half a minute where the machine is shared
+
+
+def marked(row: dict[str, str]) -> Any:
+    longest = (row["table"], row["point"]) == LONGEST
+    mark = pytest.mark.long if longest else pytest.mark.slow
+    return pytest.param(row, id=f"{row['table']}-{row['point']}", marks=mark)
+
+
+@pytest.mark.parametrize("row", [marked(row) for row in rows()])
 def test_the_tables(row: dict[str, str]) -> None:
     """Brackets at the step and tail of the table meet the printed intervals, and the engine's lies inside each.
 
-    The step is alpha: the shift of the final loss. For k > 1 that is a composition of k blocks, so each block has step/k.
+    The step is alpha: the shift of the final loss. For k > 1 that is a composition of k blocks, each with step/k.
     """
     scheme = pl.Gaussian(float(row["sigma"])).allocate(int(row["steps"]), picks=int(row["picks"]))
     alpha, delta = float(row["step"]), float(row["delta"])
@@ -78,7 +86,7 @@ def test_agreement_with_the_authors_implementation(kind: str) -> None:
         if setting["kind"] == kind:
             scheme = scheme_of(setting)
             got = paper.epsilon(scheme, setting["delta"], alpha=setting["alpha"], beta=setting["beta"])
-            ours = scheme.epsilon(setting["delta"])
+            ours = scheme.epsilon(setting["delta"], rtol=1e-2)
             for bound in (got, ours):
                 assert max(bound.lower, setting["lower"]) <= min(bound.upper, setting["upper"]), (setting, bound)
             assert got.lower <= ours.lower <= ours.upper <= got.upper

@@ -2,8 +2,8 @@
 
     python bench/paper/agreement.py
 
-It makes .venv/peers (the same as bench/peers/run.py) and asks there, about five minutes. Settings are coarse on purpose: two
-methods of one design agree within their brackets, whatever the grid.
+It makes .venv/peers (the same as bench/peers/run.py) and asks there, about a minute. Settings are coarse on purpose:
+two methods of one design agree within their brackets, whatever the grid.
 """
 
 from __future__ import annotations

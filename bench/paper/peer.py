@@ -1,7 +1,7 @@
 """What PLD-accounting answers, in its own environment: lines of JSON on standard input, each with its answer out again.
 
-A line is a setting: {"kind": "gaussian" | "laplace" | "listed", ..., "steps", "picks", "delta", "alpha", "beta"}. What comes
-back has "lower" and "upper", the epsilons of its two bounds for the worse direction, and "seconds".
+A line is a setting: {"kind": "gaussian" | "laplace" | "listed", ..., "steps", "picks", "delta", "alpha", "beta"}. What
+comes back has "lower" and "upper", the epsilons of its two bounds for the worse direction, and "seconds" of processor time.
 
 Gaussian noise has its own entry. Laplace noise and listed losses go through its general one, which takes a PLD
 realization on an even grid: Laplace noise is first put on one of step ``grid``, rounded up, so that the lower bound is
@@ -69,9 +69,9 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     for line in sys.stdin:
         setting = json.loads(line)
-        start = time.perf_counter()
+        start = time.process_time()
         setting |= {side: epsilon(setting, bound) for side, bound in BOUNDS.items()}
-        print(json.dumps(setting | {"seconds": time.perf_counter() - start}), flush=True)
+        print(json.dumps(setting | {"seconds": time.process_time() - start}), flush=True)
 
 
 if __name__ == "__main__":

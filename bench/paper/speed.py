@@ -4,9 +4,9 @@
     python bench/paper/speed.py --peers PYTHON     and PLD-accounting's, with the Python of an environment that has it
     python bench/paper/speed.py --peers ""         the same in .venv/peers, made if need be
 
-Seconds are the best of a few runs, of all four bounds that a bracket takes: remove and add, upper and lower. Exponents are
-least-squares slopes of log(seconds) over the finer half of the rows. The bracket of every row is checked against the
-engine's.
+Seconds are processor time, the best of a few runs, of all four bounds that a bracket takes: remove and add, upper and
+lower. Exponents are least-squares slopes of log(seconds) over the finer half of the rows. The bracket of every row is
+checked against the engine's.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,9 @@ def plain(one: paper.Lattice, two: paper.Lattice) -> paper.Lattice:
 def best(question: Callable[[], Any], least: float = 0.5, most: int = 5) -> tuple[Any, float]:
     shortest, spent, runs = math.inf, 0.0, 0
     while runs < 1 or (spent < least and runs < most):
-        start = time.perf_counter()
+        start = time.process_time()
         answer = question()
-        took = time.perf_counter() - start
+        took = time.process_time() - start
         shortest, spent, runs = min(shortest, took), spent + took, runs + 1
     return answer, shortest
 
@@ -79,11 +80,13 @@ def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 def ask(python: str, steps: int, alpha: float) -> float:
-    setting = {"kind": "gaussian", "sigma": 1.0, "steps": steps, "picks": 1, "delta": DELTA, "alpha": alpha, "beta": BETA}
+    setting = {"kind": "gaussian", "sigma": 1.0, "steps": steps, "picks": 1, "delta": DELTA, "alpha": alpha}
+    setting["beta"] = BETA
     lines = "\n".join(json.dumps(each) for each in (setting | {"alpha": 0.5}, setting))  # the first one compiles
     said = subprocess.run([python, HERE / "peer.py"], input=lines, stdout=subprocess.PIPE, text=True, check=True).stdout
     answer = json.loads(said.splitlines()[-1])
-    print(f"      PLD-accounting: [{answer['lower']:.5f}, {answer['upper']:.5f}] in {answer['seconds']:.2f} s", flush=True)
+    ends = f"[{answer['lower']:.5f}, {answer['upper']:.5f}]"
+    print(f"          {ends}  by PLD-accounting in {answer['seconds']:.2f} s", flush=True)
     return float(answer["seconds"])
 
 
@@ -92,17 +95,18 @@ def against_alpha(python: str | None) -> None:
     print("   alpha  bracket               gap/alpha  points  seconds  no truncation  plain n^2 in place of runs")
     alphas, times, bare, theirs = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005], [], [], []
     for alpha in alphas:
-        (low, high, points), took = best(lambda alpha=alpha: bracket(1000, alpha))
+        (low, high, points), took = best(partial(bracket, 1000, alpha))
         checked(1000, (low, high, points))
-        _, without = best(lambda alpha=alpha: bracket(1000, alpha, truncated=False), 0.1)
-        loops = f"{best(lambda alpha=alpha: bracket(1000, alpha, convolve=plain), 0.1)[1]:.2f}" if alpha >= 0.02 else "-"
-        row = f"{alpha:8g}  [{low:.5f}, {high:.5f}]  {(high - low) / alpha:8.2f}  {points:7d}  {took:7.3f}  {without:13.3f}"
-        print(f"{row}  {loops}", flush=True)
+        _, without = best(partial(bracket, 1000, alpha, truncated=False), 0.1)
+        loops = best(partial(bracket, 1000, alpha, convolve=plain), 0.1)[1] if alpha >= 0.02 else math.nan
+        share = (high - low) / alpha
+        ends = f"[{low:.5f}, {high:.5f}]"
+        print(f"{alpha:8g}  {ends}  {share:9.2f}  {points:6d}  {took:7.3f}  {without:13.3f}  {loops:7.2f}", flush=True)
         times.append(took)
         bare.append(without)
         if python is not None and alpha >= 0.02:
             theirs.append(ask(python, 1000, alpha))
-    print(f"exponent of alpha: {slope(alphas, times):.2f}, without truncation {slope(alphas, bare):.2f} (the paper: -2)")
+    print(f"exponent of alpha: {slope(alphas, times):.2f}; without truncation {slope(alphas, bare):.2f}; the paper: -2")
     if theirs:
         print(f"exponent of alpha, PLD-accounting: {slope(alphas[: len(theirs)], theirs):.2f}")
 
@@ -112,9 +116,9 @@ def against_steps(python: str | None) -> None:
     print("        t  bracket               points  seconds  no truncation")
     counts, times, bare, theirs = [10, 100, 1000, 10_000, 100_000, 1_000_000], [], [], []
     for steps in counts:
-        (low, high, points), took = best(lambda steps=steps: bracket(steps, 0.02))
+        (low, high, points), took = best(partial(bracket, steps, 0.02))
         checked(steps, (low, high, points))
-        _, without = best(lambda steps=steps: bracket(steps, 0.02, truncated=False), 0.1)
+        _, without = best(partial(bracket, steps, 0.02, truncated=False), 0.1)
         print(f"{steps:9d}  [{low:.5f}, {high:.5f}]  {points:6d}  {took:7.3f}  {without:13.3f}", flush=True)
         times.append(took)
         bare.append(without)
@@ -131,9 +135,8 @@ def one_convolution() -> None:
     print("    step  points     runs    plain  ratio  largest relative difference of masses")
     for step in (1e-2, 3e-3, 1e-3, 3e-4):
         one = paper.disc_dist(GAUSSIAN.other, step, 1e-11)
-        got, fast = best(lambda one=one: paper.conv(one, one))
-        wanted, slow = best(lambda one=one: plain(one, one), 0.1, 2)
-        off = np.abs(got.mass - wanted.mass).max(where=wanted.mass > 0, initial=0.0, axis=None)
+        got, fast = best(partial(paper.conv, one, one))
+        wanted, slow = best(partial(plain, one, one), 0.1, 2)
         inside = wanted.mass > 0
         off = float(np.abs(got.mass[inside] / wanted.mass[inside] - 1).max())
         print(f"{step:8g}  {one.mass.size:6d}  {fast:7.4f}  {slow:7.3f}  {slow / fast:5.1f}  {off:.1e}", flush=True)

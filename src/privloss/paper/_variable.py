@@ -265,9 +265,9 @@ class Normal(Tailed):
 
     def tails(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         z = (points - self.mean) / self.sd
-        above = np.array([normal_sf(v) for v in z.tolist()])
-        below = np.array([normal_sf(-v) for v in z.tolist()])
-        return below, above
+        small = np.array([normal_sf(v) for v in np.abs(z).tolist()])
+        large = 1.0 - small
+        return np.where(z < 0.0, small, large), np.where(z < 0.0, large, small)
 
     def atoms(self) -> tuple[float, float]:
         return 0.0, 0.0
