@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import privloss as pl
 from privloss import paper
+from privloss.paper._compose import Window, powered, shrunk
 from privloss.paper._convolve import offsets, prefix_sums
 from privloss.paper._variable import normal_log_sf, normal_place
 from truth import pseudocode as plain
@@ -147,7 +148,7 @@ def test_disc_dist_is_the_loop(side: Any, data: st.DataObject) -> None:
     values = sorted(data.draw(st.sets(fractions, min_size=size, max_size=size)))
     weights = data.draw(st.lists(st.integers(1, 9), min_size=size, max_size=size))
     masses = [Fraction(w, sum(weights)) for w in weights]
-    ratio, beta = data.draw(ratios), Fraction(data.draw(st.sampled_from([1, 101, 307])), 1009)  # no tie of a sum with it
+    ratio, beta = data.draw(ratios), Fraction(data.draw(st.sampled_from([1, 101, 307])), 1009)  # no sum is equal
     wanted = plain.disc_dist(plain.Listed(values, masses), ratio, beta, side)
     losses, total = np.log([float(v) for v in values]), np.array([float(m) for m in masses])
     listed = paper.Lattice(0.0, 1.0, total, 0.0, 0.0, "upper").listed()
@@ -313,6 +314,32 @@ def test_composition_and_fft_bound_the_exact_law(side: Any, direction: Any) -> N
         assert (ends[2] <= best + 1e-9) if side == "upper" else (ends[2] >= best - 1e-9)
 
 
+@given(st.integers(0, 2**32), st.integers(2, 200), st.integers(1, 60))
+def test_the_transforms_err_by_less_than_is_charged(seed: int, size: int, times: int) -> None:
+    """Against direct convolution, whose terms are all positive."""
+    mass = np.random.default_rng(seed).random(size) ** 9
+    mass /= mass.sum()
+    exact = mass
+    for _ in range(times - 1):
+        exact = np.convolve(exact, mass)
+    got = powered([(mass, times)], Window(0, exact.size - 1, 0.0, 0.0))
+    assert np.abs(got.mass[: exact.size] - exact).sum() + got.mass[exact.size :].sum() <= got.error < 1e-9
+
+
+def test_chernoff_bounds_the_tails() -> None:
+    mass = np.random.default_rng(3).random(50)
+    mass /= mass.sum()
+    exact = mass
+    for _ in range(39):
+        exact = np.convolve(exact, mass)
+    for tail in (1e-3, 1e-9, 1e-20):
+        window = shrunk([(mass, 40)], tail)
+        assert exact[: window.low].sum() <= window.below
+        assert exact[window.high + 1 :].sum() <= window.above
+        assert max(window.below, window.above) <= 1.001 * tail
+        assert window.high - window.low < 0.8 * exact.size
+
+
 # ---------------------------------------------------------------- tails
 
 
@@ -407,6 +434,8 @@ def test_a_lower_bound_is_not_subsampled() -> None:
         paper.Realization.of_lattice(lower)
     upper = paper.rand_alloc_remove(paper.Realization.gaussian(1.0), 10, 0.1, 1e-6)
     assert paper.subsample_remove(upper, 0.5, 0.1, 1e-6).epsilon(1e-3) < upper.epsilon(1e-3)
+    with pytest.raises(ValueError, match="must be a PLD realization"):
+        paper.Realization.of_lattice(paper.Lattice(-1.0, 0.1, np.ones(1), 0.0, 0.0, "upper"))
     with pytest.raises(ValueError, match="start from the exact one"):
         paper.subsample_remove(upper, 0.5, 0.1, 1e-6, "lower")
 

@@ -1,7 +1,8 @@
 """What PLD-accounting answers, in its own environment: lines of JSON on standard input, each with its answer out again.
 
 A line is a setting: {"kind": "gaussian" | "laplace" | "listed", ..., "steps", "picks", "delta", "alpha", "beta"}. What
-comes back has "lower" and "upper", the epsilons of its two bounds for the worse direction, and "seconds" of processor time.
+comes back has "lower" and "upper", the epsilons of its two bounds for the worse direction, and "seconds" of processor
+time.
 
 Gaussian noise has its own entry. Laplace noise and listed losses go through its general one, which takes a PLD
 realization on an even grid: Laplace noise is first put on one of step ``grid``, rounded up, so that the lower bound is
