@@ -1,6 +1,6 @@
 """The time of privloss.paper, against its alpha, its steps and its truncation, and against the plain double loop.
 
-    python bench/paper/speed.py                    our own, about two minutes
+    python bench/paper/speed.py                    our own, about three minutes
     python bench/paper/speed.py --peers PYTHON     and PLD-accounting's, with the Python of an environment that has it
     python bench/paper/speed.py --peers ""         the same in .venv/peers, made if need be
 
@@ -75,8 +75,8 @@ def checked(steps: int, ends: tuple[float, float, int]) -> None:
 
 
 def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
-    half = len(xs) // 2
-    return float(np.polyfit(np.log(xs[half:]), np.log(ys[half:]), 1)[0])
+    last = len(xs) // 2 - len(xs)
+    return float(np.polyfit(np.log(xs[last:]), np.log(ys[last:]), 1)[0])
 
 
 def ask(python: str, steps: int, alpha: float) -> float:
@@ -93,20 +93,21 @@ def ask(python: str, steps: int, alpha: float) -> float:
 def against_alpha(python: str | None) -> None:
     print("\n1-out-of-1000, sigma 1, delta 1e-6, beta 1e-8: against alpha")
     print("   alpha  bracket               gap/alpha  points  seconds  no truncation  plain n^2 in place of runs")
-    alphas, times, bare, theirs = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005], [], [], []
+    alphas, times, bare, theirs = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002], [], [], []
     for alpha in alphas:
         (low, high, points), took = best(partial(bracket, 1000, alpha))
         checked(1000, (low, high, points))
-        _, without = best(partial(bracket, 1000, alpha, truncated=False), 0.1)
-        loops = best(partial(bracket, 1000, alpha, convolve=plain), 0.1)[1] if alpha >= 0.02 else math.nan
+        without = best(partial(bracket, 1000, alpha, truncated=False), 0.1)[1] if alpha >= 0.005 else math.nan
+        loops = best(partial(bracket, 1000, alpha, convolve=plain), 0.1)[1] if alpha >= 0.01 else math.nan
         share = (high - low) / alpha
         ends = f"[{low:.5f}, {high:.5f}]"
         print(f"{alpha:8g}  {ends}  {share:9.2f}  {points:6d}  {took:7.3f}  {without:13.3f}  {loops:7.2f}", flush=True)
         times.append(took)
-        bare.append(without)
-        if python is not None and alpha >= 0.02:
+        if alpha >= 0.005:
+            bare.append(without)
+        if python is not None and alpha >= 0.005:
             theirs.append(ask(python, 1000, alpha))
-    print(f"exponent of alpha: {slope(alphas, times):.2f}; without truncation {slope(alphas, bare):.2f}; the paper: -2")
+    print(f"exponent of alpha: {slope(alphas, times):.2f}; without truncation {slope(alphas[: len(bare)], bare):.2f}; the paper: -2")
     if theirs:
         print(f"exponent of alpha, PLD-accounting: {slope(alphas[: len(theirs)], theirs):.2f}")
 
