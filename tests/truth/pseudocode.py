@@ -88,16 +88,15 @@ def ccdf(x: Listed, value: Value) -> Fraction:
 
 def hockey_stick(x: Listed, k: Fraction) -> Fraction:
     """E[(1 - k/X)_+], k = e^eps."""
-    shares = ((1 if v == inf else 1 - k / v, m) for v, m in zip(x.values, x.masses, strict=True) if v > k)
-    return sum((share * m for share, m in shares), Fraction(0))
+    above = ((v, m) for v, m in zip(x.values, x.masses, strict=True) if v > k)
+    return sum((m if v == inf else m * (1 - k / Fraction(v)) for v, m in above), Fraction(0))
 
 
 def dual(x: Listed) -> Listed:
     """Algorithm alg:PLD_dual: the value v of mass m becomes 1/v of mass m/v, the rest goes to inf."""
-    finite = [(1 / v, m / v) for v, m in zip(x.values, x.masses, strict=True) if v != inf]
-    rest = 1 - sum((m for _, m in finite), Fraction(0))
-    values, masses = zip(*reversed(finite), strict=True)
-    return Listed([*values, inf], [*masses, rest])
+    pairs = [(Fraction(v), m) for v, m in zip(x.values, x.masses, strict=True) if v != inf]
+    masses = [m / v for v, m in reversed(pairs)]
+    return Listed([*(1 / v for v, _ in reversed(pairs)), inf], [*masses, 1 - sum(masses, Fraction(0))])
 
 
 def combined(x: Listed, y: Listed, join: Callable[[Value, Value], Value]) -> Listed:
@@ -112,8 +111,7 @@ def combined(x: Listed, y: Listed, join: Callable[[Value, Value], Value]) -> Lis
 
 def beta_for(low: Listed, up: Listed, shift: Fraction) -> Fraction:
     """The least beta with low <=_(alpha, beta) up, for e^alpha = shift: over the points where either CCDF jumps."""
-    points = [v for v in low.values] + [v * shift for v in up.values]
-    before = [Fraction(0)]  # left of everything both are 1
-    gaps = [ccdf(low, v) - ccdf(up, v / shift if v != inf else inf) for v in [*points, *before]]
+    points = [*low.values, *(v * shift for v in up.values)]
     # CCDFs are right-continuous and constant between jumps, so the points where they jump are enough.
+    gaps = [ccdf(low, v) - ccdf(up, v / shift) for v in points]
     return max(*gaps, Fraction(0))

@@ -1,5 +1,4 @@
-"""Random allocation of a PLD realization (Theorem thm:PLDrandAlloc), one step of t: Algorithms alg:main_alg_rem,
-_add.
+"""Random allocation of a PLD realization (Theorem thm:PLDrandAlloc), one step of t: Algorithms alg:main_alg_rem, _add.
 
     remove   psi_t(L) = log((e^L_0 + sum of t - 1 copies of e^-D) / t)
     add      psi_t(L) = -log((sum of t copies of e^-L) / t)
@@ -7,13 +6,14 @@ _add.
 D is the PLD dual of L. In the add direction L is the realization seen from there, L_{Q,P}: the dual of L_{P,Q}.
 
 Guarantee (Theorem num_acc_RA). With alpha' = alpha/(2 ceil(log2 t) + 1) and beta' = beta/t the upper result (alpha,
-beta)-tightly stochastically dominates psi_t(L), and the lower one is dominated by it as tightly. Shifts: at most 2
-ceil(log2 t) convs and one disc_dist, each within alpha' and not amplified by later sums (Lemma lem:mult_tight).
-Tails: a cut at a sum of m steps happens to t/m of them. Without truncation there are only the cuts of the single
-steps, beta' each. With it every cut is beta'/2: t beta'/2 for the steps, and t beta'/2 (1/2 + 1/4 + ...) for the
-squares. """
+beta)-tightly stochastically dominates psi_t(L), and the lower one is dominated by it as tightly. Without truncation
+single steps are cut at beta', as in the paper; with it, steps and squares are cut at beta'/2. The proof is in
+docs/paper.md.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 from privloss._ask import Direction, Side
 from privloss._check import choice, count, positive
@@ -21,6 +21,26 @@ from privloss.paper._convolve import Convolver, conv, self_conv
 from privloss.paper._grid import disc_dist
 from privloss.paper._lattice import Lattice
 from privloss.paper._realization import Realization
+
+
+@dataclass(frozen=True)
+class Plan:
+    """alpha' and beta' of one allocation: the step of its grids, the cut of a single step, and that of a square."""
+
+    step: float
+    cut: float
+    square: float
+    least: float  # mass at 0 that may be rounded, of a law that has more than the cut there (``range_renorm``)
+
+    def convolver(self, leaf: Lattice) -> Convolver:
+        """conv as the paper has it; where a step has an atom at 0, on grids prolonged for it."""
+        least = self.least if leaf.bottom > self.cut else 1.0
+        return lambda one, two: conv(one, two, least)
+
+    @staticmethod
+    def made(steps: int, alpha: float, beta: float, truncated: bool) -> Plan:
+        cut = beta / steps * (0.5 if truncated else 1.0)
+        return Plan(alpha / parts(steps), cut, cut if truncated else 0.0, cut / steps)
 
 
 def rand_alloc_remove(
@@ -34,8 +54,8 @@ def rand_alloc_remove(
     convolve: Convolver | None = None,
 ) -> Lattice:
     """rand-alloc-rem (Algorithm alg:main_alg_rem), and its lower-bound variant."""
-    step, cut, squares = parameters(steps, alpha, beta, truncated)
-    return remove(realization, steps, step, cut, squares, bounding(realization, side), convolve)
+    steps, alpha, beta, side = checked(realization, steps, alpha, beta, side)
+    return remove(realization, steps, Plan.made(steps, alpha, beta, truncated), side, convolve)
 
 
 def rand_alloc_add(
@@ -52,15 +72,14 @@ def rand_alloc_add(
 
     ``realization`` is L_{Q,P}, as in the paper: for a mechanism's own L_{P,Q} give its ``dual``.
     """
-    step, cut, squares = parameters(steps, alpha, beta, truncated)
-    return add(realization, steps, step, cut, squares, bounding(realization, side), convolve)
+    steps, alpha, beta, side = checked(realization, steps, alpha, beta, side)
+    return add(realization, steps, Plan.made(steps, alpha, beta, truncated), side, convolve)
 
 
-def parameters(steps: int, alpha: float, beta: float, truncated: bool) -> tuple[float, float, float]:
-    """(alpha', the cut of a single step, the cut of a square)."""
-    steps, alpha, beta = count(steps=steps), positive(alpha=alpha), tail(beta)
-    cut = beta / steps
-    return alpha / parts(steps), (0.5 * cut if truncated else cut), (0.5 * cut if truncated else 0.0)
+def checked(
+    realization: Realization, steps: int, alpha: float, beta: float, side: str
+) -> tuple[int, float, float, Side]:
+    return count(steps=steps), positive(alpha=alpha), tail(beta), bounding(realization, side)
 
 
 def parts(steps: int) -> int:
@@ -85,40 +104,25 @@ def bounding(realization: Realization, side: str) -> Side:
     return "lower"
 
 
-def remove(
-    realization: Realization,
-    steps: int,
-    step: float,
-    cut: float,
-    squares: float,
-    side: Side,
-    convolve: Convolver | None = None,
-) -> Lattice:
-    """The steps of Algorithm alg:main_alg_rem, at a given alpha' and cuts."""
-    loss = disc_dist(realization.loss, step, cut, side)
+def remove(realization: Realization, steps: int, plan: Plan, side: Side, convolve: Convolver | None = None) -> Lattice:
+    """The steps of Algorithm alg:main_alg_rem."""
+    loss = disc_dist(realization.loss, plan.step, plan.cut, side)
     if steps == 1:
         return loss
-    other = disc_dist(realization.other, step, cut, side)  # of -D; the dual is that of the exact realization
-    convolve = convolve or (lambda one, two: conv(one, two, cut))
-    rest = self_conv(other, steps - 1, squares, convolve)
+    other = disc_dist(realization.other, plan.step, plan.cut, side)  # of -D; the dual is that of the exact realization
+    convolve = convolve or plan.convolver(other)
+    rest = self_conv(other, steps - 1, plan.square, convolve)
     return convolve(rest, loss).divided(steps)
 
 
-def add(
-    realization: Realization,
-    steps: int,
-    step: float,
-    cut: float,
-    squares: float,
-    side: Side,
-    convolve: Convolver | None = None,
-) -> Lattice:
-    """The steps of Algorithm alg:main_alg_add, at a given alpha' and cuts."""
-    loss = disc_dist(realization.loss, step, cut, side)
+def add(realization: Realization, steps: int, plan: Plan, side: Side, convolve: Convolver | None = None) -> Lattice:
+    """The steps of Algorithm alg:main_alg_add."""
+    loss = disc_dist(realization.loss, plan.step, plan.cut, side)
     if steps == 1:
         return loss
-    convolve = convolve or (lambda one, two: conv(one, two, cut))
-    return self_conv(loss.negated(), steps, squares, convolve).divided(steps).negated()
+    values = loss.negated()
+    convolve = convolve or plan.convolver(values)
+    return self_conv(values, steps, plan.square, convolve).divided(steps).negated()
 
 
 def blocks(steps: int, picks: int) -> list[tuple[int, int]]:
@@ -155,13 +159,14 @@ def rand_alloc(
     from privloss.paper._compose import compose
 
     choice(direction=direction, among=("remove", "add"))
-    alpha, beta, side = positive(alpha=alpha), tail(beta), bounding(realization, side)
     sizes = blocks(steps, picks)
-    share = 1 if picks == 1 else 2 * picks
-    step = min(alpha / picks / parts(size) for size, _ in sizes)  # one for all, so that they compose without rounding
+    _, alpha, beta, side = checked(realization, steps, alpha, beta, side)
+    share = beta if picks == 1 else 0.5 * beta / picks
+    plans = [Plan.made(size, alpha / picks, share, truncated) for size, _ in sizes]
+    step = min(plan.step for plan in plans)  # one for all, so that they compose without rounding
     run = remove if direction == "remove" else add
-    made = []
-    for size, times in sizes:
-        cut = beta / share / size * (0.5 if truncated else 1.0)
-        made.append((run(realization, size, step, cut, cut if truncated else 0.0, side), times))
+    made = [
+        (run(realization, size, replace(plan, step=step), side), times)
+        for (size, times), plan in zip(sizes, plans, strict=True)
+    ]
     return made[0][0] if picks == 1 else compose(made, 0.5 * beta)

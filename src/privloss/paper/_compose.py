@@ -157,7 +157,7 @@ def powered(factors: Sequence[tuple[FloatArray, int]], window: Window) -> Powere
     weights[0] = 1.0
     error = math.sqrt(float(weights @ off**2)) + unit * math.sqrt(float(weights @ np.abs(product) ** 2))
     cyclic = np.fft.irfft(product, length)
-    # All of the circle, from the first point of the window: what is beyond its last is at most what Chernoff allows for.
+    # All of the circle, from the first point of the window; what is beyond its last was allowed for.
     return Powered(np.maximum(np.roll(cyclic, -(window.low % length)), 0.0), 2.0 * error)
 
 

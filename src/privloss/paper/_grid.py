@@ -23,13 +23,16 @@ def disc_dist(variable: Variable, alpha: float, beta: float, side: Side = "upper
     (alpha, beta)-tightly stochastically dominates the variable, or is dominated by it.
 
     One thing is added to the paper: a mass at -inf, or at inf, of more than ``beta`` has no finite quantile. It stays
-    where it is, and the quantiles are those of the finite part.
+    where it is, and the quantiles are those of the finite part. (Where there is mass at -inf, half of ``beta`` is for
+    it, and half for the finite part.)
 
     Rounding: points x_i are the doubles nearest to origin + alpha i, and the grid returned lies beyond them, by what
     they may be off by: a mass rounded to x_i is then on the safe side of its point.
     """
     alpha, beta = positive(alpha=alpha), nonnegative(beta=beta)
-    lo, hi = variable.reach(beta)
+    atom = variable.cells(np.zeros(1), side).bottom > 0.0
+    cut = 0.5 * beta if atom else beta  # the other half is for the atom, if that is as small
+    lo, hi = variable.reach(cut)
     if not math.ceil((hi - lo) / alpha) < MOST_POINTS:
         least = (hi - lo) / MOST_POINTS
         raise ValueError(f"alpha must be at least {least:.3g} a grid step for losses {lo:g} to {hi:g}, got {alpha!r}")
@@ -43,7 +46,7 @@ def disc_dist(variable: Variable, alpha: float, beta: float, side: Side = "upper
     if side == "upper":
         cells = variable.cells(points, side)
         got = gridded(cells, origin, alpha, side, eta)
-        if 0 < got.bottom <= beta:  # F_U[1] = F_X(l[1]): the paper's rounding up includes -inf
+        if 0 < got.bottom <= cut:  # F_U[1] = F_X(l[1]): the paper's rounding up includes -inf
             mass = got.mass.copy()
             mass[0] += got.bottom
             return Lattice(origin, alpha, mass, 0.0, got.top, side, got.eta)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from privloss import _check
 from privloss._ask import Ask, Side
-from privloss._check import MISS, Numbers, masses, positive, rate, reals, same_length, show
+from privloss._check import MISS, Numbers, positive, show
 from privloss._pair import FloatArray, U
 from privloss.paper._variable import Functions, Listed, Mixture, Normal, Pushed, Seen, Variable
 
@@ -44,14 +45,14 @@ class Realization:
     side: Side | None = None
 
     @staticmethod
-    def listed(losses: Numbers, masses_: Numbers) -> Realization:
+    def listed(losses: Numbers, masses: Numbers) -> Realization:
         """Finitely many losses with their masses under P. +inf is allowed, -inf is not, and E[e^-L] is at most 1.
 
         Sums may miss 1 by rounding (64 ulps): what that leaves open is in ``eta``. A larger miss up to 1e-9 is
         charged to the atoms.
         """
-        loss, mass = np.array(reals(losses=losses)), np.array(masses(masses=masses_))
-        same_length(losses=loss, masses=mass)
+        loss, mass = np.array(_check.reals(losses=losses)), np.array(_check.masses(masses=masses))
+        _check.same_length(losses=loss, masses=mass)
         if loss.min() == -math.inf:
             raise ValueError("losses must be above -inf, got -inf: a PLD realization has P(L = -inf) = 0")
         total = math.fsum(mass.tolist())
@@ -114,10 +115,14 @@ class Realization:
                 "dual and subsampling do not keep the order (claim PLDdualDom)"
             )
         losses = bound.losses
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             half = np.exp(-0.5 * losses)
             mass = bound.mass * half * half
-        expected = math.fsum(mass.tolist())
+        expected = math.fsum(mass.tolist()) if np.isfinite(mass).all() else math.inf
+        if bound.bottom > 0.0 or not expected <= 1 + MISS:
+            raise ValueError(
+                f"bound must be a PLD realization, got P(L = -inf) = {bound.bottom!r} and E[e^-L] = {expected!r}"
+            )
         error = bound.eta + 2 * bound.blur + (32 + bound.mass.size + 4 * bound.far) * U
         p = Listed(losses, bound.mass, 0.0, bound.top, error, slip=bound.blur)
         open_ = 2 * error * expected
@@ -128,13 +133,13 @@ class Realization:
         """PLD-dual (Algorithm alg:PLD_dual): P and Q exchanged, which negates the losses. Exact."""
         return Realization(self.other.negated(), self.loss.negated(), self.side)
 
-    def subsampled(self, share: float) -> Realization:
+    def subsampled(self, rate: float) -> Realization:
         """(rate P + (1 - rate) Q, Q), as Theorem thm:PLD_subsam and Algorithm alg:PLD_subsam_rem have it. Exact."""
-        share = rate(rate=share)
-        if share == 1.0:
+        rate = _check.rate(rate=rate)
+        if rate == 1.0:
             return self
-        pushed, other = Pushed(self.loss, share), Pushed(self.other, share)
-        return Realization(Mixture((share, 1.0 - share), (pushed, other)), other, self.side)
+        pushed, other = Pushed(self.loss, rate), Pushed(self.other, rate)
+        return Realization(Mixture((rate, 1.0 - rate), (pushed, other)), other, self.side)
 
     def cdf(self, loss: float) -> float:
         """P(L <= loss)."""

@@ -265,9 +265,9 @@ class Normal(Tailed):
 
     def tails(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         z = (points - self.mean) / self.sd
-        above = np.array([normal_sf(v) for v in z.tolist()])
-        below = np.array([normal_sf(-v) for v in z.tolist()])
-        return below, above
+        small = np.array([normal_sf(v) for v in np.abs(z).tolist()])
+        large = 1.0 - small
+        return np.where(z < 0.0, small, large), np.where(z < 0.0, large, small)
 
     def atoms(self) -> tuple[float, float]:
         return 0.0, 0.0
@@ -349,8 +349,8 @@ class Seen(Variable):
 class Pushed(Variable):
     """subsam-core (Algorithm alg:subsam_core): log(1 + rate (e^X - 1)), with -inf sent to log(1 - rate).
 
-    Cells are pulled back by phi of Theorem thm:PLD_subsam. That is rounded, as if the points had been off by
-    ``rounding(points)``, which the grid they belong to is charged with (``disc_dist``).
+    Cells are pulled back by phi of Theorem thm:PLD_subsam. That is rounded, as if the points had been off by less than
+    ``slip`` and what points are charged with anyway (``rounding``): phi is at least as steep as the identity.
     """
 
     of: Variable
@@ -362,7 +362,7 @@ class Pushed(Variable):
 
     @property
     def slip(self) -> float:  # type: ignore[override]
-        return self.of.slip
+        return self.of.slip + rounding(np.array([self.floor]))  # losses are pulled back by their distance to the floor
 
     @cached_property
     def floor(self) -> float:

@@ -135,8 +135,8 @@ def _gridded(kinds: tuple[str, ...], question: str, scheme: Scheme, asked: Asked
 def _grid_bound(kinds: tuple[str, ...], scheme: Scheme, asked: Asked, way: str, side: str) -> float:
     from privloss import paper
 
-    bins = {"geometric": int(asked["bins"]), "fft": int(asked.get("fft_bins", asked["bins"]))}
-    made = [_MADE[kind](scheme, bins[kind], asked["beta"], way, side) for kind in kinds]
+    bins = {"geometric": "bins", "fft": "fft_bins"}
+    made = [_MADE[kind](scheme, int(asked[bins[kind]]), asked["beta"], way, side) for kind in kinds]
     bound = made[0] if len(made) == 1 else paper.combine(*made)
     return float(bound.epsilon(asked["delta"]))
 
@@ -175,6 +175,6 @@ METHODS = [
     Method("monte_carlo_mean", _HERE, monte_carlo_mean, ("samples", "seed"), ("delta",)),
     Method("published_rdp", _HERE, published_rdp, (), ("epsilon", "sigma")),
     Method("geometric", _HERE, partial(_gridded, ("geometric",)), ("bins", "beta"), _EPSILON),
-    Method("fft", _HERE, partial(_gridded, ("fft",)), ("bins", "beta"), _EPSILON),
+    Method("fft", _HERE, partial(_gridded, ("fft",)), ("fft_bins", "beta"), _EPSILON),
     Method("both_grids", _HERE, partial(_gridded, ("geometric", "fft")), ("bins", "fft_bins", "beta"), _EPSILON),
 ]

@@ -30,7 +30,7 @@ def _draw(data: Data, canvas: Any) -> None:
             )
             _style.band(bottom, over, "steps", color)
         bottom.axhline(1, color=_style.GREY, linewidth=0.8)
-        top.set(yscale="log", title=f"{mechanism} (line: allocation, dashes: Poisson)")
+        top.set(yscale="log", title=f"{mechanism} (dashes: Poisson)")
         bottom.set(xscale="log", xlabel="steps $t$")
         if mechanism == "Laplace":
             _style.names(top, lines)
