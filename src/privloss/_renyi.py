@@ -62,7 +62,7 @@ def renyi(scheme: Scheme, order: ArrayLike, *, direction: Either = "both") -> Br
 
 
 def _ends(scheme: Scheme, order: float, direction: Either) -> tuple[float, float]:
-    if not 1 < order:
+    if not order > 1:
         raise ValueError(f"order must be above 1, got {order!r}")
     if order == math.inf:
         return largest_loss(scheme, direction)

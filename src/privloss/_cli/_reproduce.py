@@ -14,7 +14,9 @@ _ALL = "all"
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="figures to make, or `all`; without one, what there is")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="figures to make, or `all`; without one, what there is"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer points: all of it in a few minutes")
     parser.add_argument("--out", metavar="DIR", default="reproduction", help="where to write (reproduction)")
     parser.add_argument("--jobs", type=whole, metavar="N", help="processes (as many as there are cores)")
@@ -34,9 +36,7 @@ def _run(args: argparse.Namespace) -> int:
         write([Line(_beforehand(chosen, args)), Line("")])
     surprises = 0
     for each in chosen:
-        made = _run.run(
-            each.name, folder, quick=args.quick, jobs=args.jobs, quiet=args.quiet, journal=args.journal
-        )
+        made = _run.run(each.name, folder, quick=args.quick, jobs=args.jobs, quiet=args.quiet, journal=args.journal)
         surprises += made.surprises
         write(_brief(made) if args.quiet else _told(made))
     return 1 if surprises else 0

@@ -97,8 +97,11 @@ def never_above_poisson(by: Sequence[str]) -> Callable[[Data], Verdict]:
     def check(data: Data) -> Verdict:
         pairs = data.pairs({"method": "engine"}, {"method": "poisson"}, by)
         worst = most([(a["upper"], b["upper"]) for a, b in pairs])
-        return Verdict(worst <= 1, f"between {least([(a['upper'], b['upper']) for a, b in pairs]):.4g} and {worst:.4g} "
-                       f"of Poisson's, at {len(pairs)} points")
+        return Verdict(
+            worst <= 1,
+            f"between {least([(a['upper'], b['upper']) for a, b in pairs]):.4g} and {worst:.4g} "
+            f"of Poisson's, at {len(pairs)} points",
+        )
 
     return check
 

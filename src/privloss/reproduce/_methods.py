@@ -1,10 +1,10 @@
 """What the figures ask that no other room answers, as methods of a sweep.
 
-    against_poisson   Poisson's epsilon less the scheme's, refined until its sign is known
-    one_look          the engine at one ``spacing``, in standard deviations, instead of at a tolerance
-    monte_carlo_mean  the mean of importance samples, without its uncertainty
-    published_rdp     RDP as in [AFKRT26]: orders 2 to 50, and the general bound on subsampling
-    geometric, fft, both_grids   the paper's algorithms at a number of ``bins``, and their combination
+against_poisson   Poisson's epsilon less the scheme's, refined until its sign is known
+one_look          the engine at one ``spacing``, in standard deviations, instead of at a tolerance
+monte_carlo_mean  the mean of importance samples, without its uncertainty
+published_rdp     RDP as in [AFKRT26]: orders 2 to 50, and the general bound on subsampling
+geometric, fft, both_grids   the paper's algorithms at a number of ``bins``, and their combination
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
 )
 GREY = "#777777"
 SIZE = 8.5  # of letters, in points
-_LOOK = {
+_LOOK: dict[Any, Any] = {
     "font.size": SIZE,
     "axes.titlesize": SIZE + 0.5,
     "axes.labelsize": SIZE,

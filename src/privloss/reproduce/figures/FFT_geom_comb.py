@@ -8,12 +8,15 @@ from privloss.reproduce import _style
 from privloss.reproduce._data import Data
 from privloss.reproduce._figure import Claim, Figure, Part, Verdict
 
-TIMES = 30  # as many bins for FFT
+TIMES = 3  # as many bins for FFT
 BINS = [(bins, TIMES * bins) for bins in (1000, 1400, 2000, 2800, 4000, 5600)]
 DELTAS = [1e-10, 1e-6]
 WAYS = ("add", "remove", "both")
-KINDS = {"geometric": ("geometric", _style.RED, "--"), "fft": ("FFT", _style.GREEN, "-."),
-         "both_grids": ("combined", _style.BLUE, "-")}
+KINDS = {
+    "geometric": ("geometric", _style.RED, "--"),
+    "fft": ("FFT", _style.GREEN, "-."),
+    "both_grids": ("combined", _style.BLUE, "-"),
+}
 
 
 def _parts(quick: bool) -> list[Part]:
@@ -28,7 +31,12 @@ def _parts(quick: bool) -> list[Part]:
             "parameters": {"beta": 1e-12},
         }
         found.append(Part({**asked, "points": points, "method": list(KINDS)}, {"direction": way}))
-        found.append(Part({**{k: v for k, v in asked.items() if k != "parameters"}, "rtol": 1e-4}, {"direction": way, "method": "engine"}))
+        found.append(
+            Part(
+                {**{k: v for k, v in asked.items() if k != "parameters"}, "rtol": 1e-4},
+                {"direction": way, "method": "engine"},
+            )
+        )
     return found
 
 
@@ -78,7 +86,9 @@ def _draw(data: Data, canvas: Any) -> None:
             lines = []
             for kind, (label, color, dashes) in KINDS.items():
                 found = data.where(direction=way, delta=delta, method=kind)
-                lines.append((_style.band(axes, found.only(lambda r: r["upper"] < 10), "bins", color, dashes, marker="."), label))
+                lines.append(
+                    (_style.band(axes, found.only(lambda r: r["upper"] < 10), "bins", color, dashes, marker="."), label)
+                )
             (exact,) = data.where(direction=way, delta=delta, method="engine")
             axes.axhline(exact["upper"], color=_style.BLACK, linewidth=0.8)
             axes.set(xscale="log", title=f"{way}, $\\delta$ = {_style.power(delta)}")
@@ -87,7 +97,7 @@ def _draw(data: Data, canvas: Any) -> None:
             if axes is row[-1]:
                 _style.names(axes, lines)
     for axes in panels[-1]:
-        axes.set_xlabel("geometric bins (FFT: 30 times)")
+        axes.set_xlabel("geometric bins (FFT: three times)")
     for row in panels:
         row[0].set_ylabel("privacy $\\varepsilon$, upper bound")
 
@@ -102,7 +112,7 @@ FIGURE = Figure(
         Claim(
             "remove: FFT is tighter, at delta 1e-10",
             wins("remove", "fft", "geometric", 1e-10),
-            known="what rounding in the transforms may have cost is charged here, and near delta 1e-10 it is most of delta",
+            known="what the transforms may err by is charged here, and it is most of a delta of 1e-10",
         ),
         Claim("the combination is at least as tight as either, at delta 1e-10", combined(1e-10)),
         Claim("add: the geometric grid is tighter, at delta 1e-6", wins("add", "geometric", "fft", 1e-6), ours=True),
@@ -112,7 +122,7 @@ FIGURE = Figure(
     ),
     seconds=(20, 200),
     place=13,
-    note="sigma 3, one of 1,000 steps, tail 1e-12. Bins of one step for the geometric grid, of the sum for FFT, 30 times "
-    "as many. The black line is the exact value.",
+    note="sigma 3, one of 1,000 steps, tail 1e-12. Bins of one step for the geometric grid, and three times as many, of "
+    "the sum, for FFT. The black line is the exact value.",
     size=(7.6, 4.4),
 )

@@ -41,7 +41,9 @@ def more_private(mechanism: str) -> Any:
         found = pairs(data, mechanism)
         less = sum(ours["upper"] < theirs["lower"] for ours, theirs in found)
         more = sum(ours["lower"] > theirs["upper"] for ours, theirs in found)
-        said = f"proven less at {less} of {len(found)} points, proven more at {more}, open at {len(found) - less - more}"
+        said = (
+            f"proven less at {less} of {len(found)} points, proven more at {more}, open at {len(found) - less - more}"
+        )
         return Verdict(more == 0 and less > 0, said)
 
     return check
@@ -69,7 +71,9 @@ def worse_later(mechanism: str, limit: float) -> Any:
     def check(data: Data) -> Verdict:
         private = [(ours, theirs) for ours, theirs in pairs(data, mechanism) if theirs["upper"] <= 1]
         count = sum(ours["lower"] > theirs["upper"] for ours, theirs in private)
-        worst, row = max(((ours["upper"] / theirs["lower"], ours) for ours, theirs in private), key=lambda each: each[0])
+        worst, row = max(
+            ((ours["upper"] / theirs["lower"], ours) for ours, theirs in private), key=lambda each: each[0]
+        )
         said = (
             f"proven more at {count} of the {len(private)} points with epsilon up to 1, "
             f"by a factor of at most {worst:.4f} ({_place(row)})"
@@ -85,7 +89,7 @@ def same_limit(mechanism: str) -> Any:
     def check(data: Data) -> Verdict:
         ours, theirs = max(pairs(data, mechanism), key=lambda each: (each[0]["steps"], each[0]["noise"]))
         low, high = ours["lower"] / theirs["upper"], ours["upper"] / theirs["lower"]
-        return Verdict(0.95 < low and high < 1.05, f"{low:.4f} to {high:.4f} of Poisson's at {_place(ours)}")
+        return Verdict(low > 0.95 and high < 1.05, f"{low:.4f} to {high:.4f} of Poisson's at {_place(ours)}")
 
     return check
 

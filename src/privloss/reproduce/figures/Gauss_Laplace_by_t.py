@@ -41,7 +41,7 @@ def _draw(data: Data, canvas: Any) -> None:
 FIGURE = Figure(
     name="Gauss_Laplace_by_t",
     title="Gaussian and Laplace noise, by the number of steps",
-    parts=lambda quick: parts(["Gaussian", "Laplace"], NOISES, STEPS[::5] + [1000] if quick else STEPS),
+    parts=lambda quick: parts(["Gaussian", "Laplace"], NOISES, [*STEPS[::5], 1000] if quick else STEPS),
     draw=_draw,
     claims=claims("Gaussian", "Laplace"),
     seconds=(15, 40),

@@ -12,7 +12,7 @@ FIGURE = Figure(
     title="Discrete Gaussian and Laplace noise, by the noise",
     parts=lambda quick: parts(BOTH, NOISES[:: 4 if quick else 1] + [4] * quick, STEPS),
     draw=draw,
-    claims=claims(*BOTH, limit=1.25, ours=True),
+    claims=claims(BOTH[0], BOTH[1], limit=1.25, ours=True),
     seconds=(20, 60),
     place=11,
     further=True,

@@ -12,8 +12,11 @@ from privloss.reproduce._figure import Claim, Figure, Part, Verdict
 USERS, DIMENSION, SHARE, EPOCHS = 600_000, 2**20, 2**15, 10  # n, d, C, E
 BATCHES = [512, 1024, 4096, 600_000]
 BLOCKS = [2**i for i in range(2, 12)]
-METHODS = {"engine": ("PLD", _style.BLUE, "-"), "rdp": ("RDP, exact", _style.GREEN, "--"),
-           "published_rdp": ("RDP, published", _style.RED, "-.")}
+METHODS = {
+    "engine": ("PLD", _style.BLUE, "-"),
+    "rdp": ("RDP, exact", _style.GREEN, "--"),
+    "published_rdp": ("RDP, published", _style.RED, "-."),
+}
 NEEDED = "Gaussian({sigma}).allocate({steps}, picks={picks}).subsample({rate}).repeat({rounds})"
 PLAIN = "Gaussian({sigma}).subsample({rate}).repeat({rounds})"
 LARGER = 1.02  # what clipping blocks instead of the whole costs, in sensitivity [AFKRT26]
@@ -139,7 +142,7 @@ FIGURE = Figure(
             "by PLD the ratio is below that by exact RDP, too",
             less("ratio", ("rdp",)),
             ours=True,
-            known="RDP asks for too much noise without PREAMBLE as well, so a quotient of two of its answers may be less",
+            known="RDP asks for too much noise without PREAMBLE, too, so the quotient of its two answers may be less",
         ),
     ),
     seconds=(25, 300),

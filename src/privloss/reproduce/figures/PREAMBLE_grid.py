@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from privloss.reproduce import _style
@@ -18,9 +19,11 @@ def _rises(data: Data) -> Verdict:
     wrong, best, worst = 0, float("inf"), 0.0
     for _, rows in ratios(data).groups("batch"):
         ordered = rows.sorted("block").rows
-        wrong += sum(b["upper"] < a["lower"] for a, b in zip(ordered[:-1], ordered[1:], strict=True))
+        wrong += sum(b["upper"] < a["lower"] for a, b in pairwise(ordered))
         best, worst = min(best, ordered[0]["lower"]), max(worst, ordered[-1]["upper"])
-    return Verdict(wrong == 0 and worst > 0, f"it falls at {wrong} of {len(ratios(data))} places; from {best:.4f} to {worst:.4f}")
+    return Verdict(
+        wrong == 0 and worst > 0, f"it falls at {wrong} of {len(ratios(data))} places; from {best:.4f} to {worst:.4f}"
+    )
 
 
 def _draw(data: Data, canvas: Any) -> None:
@@ -34,7 +37,9 @@ def _draw(data: Data, canvas: Any) -> None:
     for (block, batch), row in rows.items():
         dark = row["upper"] - 1 < 0.2
         at = blocks.index(block) + 0.5, batches.index(batch) + 0.5
-        axes.annotate(f"{row['upper']:.3g}", at, ha="center", va="center", color="white" if dark else "black", fontsize=6.5)
+        axes.annotate(
+            f"{row['upper']:.3g}", at, ha="center", va="center", color="white" if dark else "black", fontsize=6.5
+        )
     axes.set_xticks([i + 0.5 for i in range(len(blocks))], [f"$2^{{{block.bit_length() - 1}}}$" for block in blocks])
     named = [f"$2^{{{b.bit_length() - 1}}}$" if b & (b - 1) == 0 else f"{b:,}" for b in batches]
     axes.set_yticks([i + 0.5 for i in range(len(batches))], named)

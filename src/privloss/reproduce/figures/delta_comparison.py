@@ -10,7 +10,12 @@ from privloss.reproduce._data import Data, Row
 from privloss.reproduce._figure import Claim, Figure, Part, Verdict
 
 SETTINGS = [(35938, 0.3), (4492, 0.4), (12500, 0.3), (1563, 0.4)]  # steps, sigma
-SOURCES = ["Ads pCTR, batch 1,024", "Ads pCTR, batch 8,192", "Conversion log, batch 1,024", "Conversion log, batch 8,192"]
+SOURCES = [
+    "Ads pCTR, batch 1,024",
+    "Ads pCTR, batch 8,192",
+    "Conversion log, batch 1,024",
+    "Conversion log, batch 8,192",
+]
 ALONG = [0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.6, 2.0, 2.4, 2.8, 3.2, 3.6, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0, 8.0]
 CURVES = ("engine", "fs25", "cghlkkmsz24", "poisson")
 SAMPLED = [0.1, 1.2, 2.4, 4.0, 8.0]

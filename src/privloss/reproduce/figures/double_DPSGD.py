@@ -41,12 +41,14 @@ def spread(limit: float, ours: float = 1.0) -> Any:
         for (sigma,), rows in data.groups("sigma"):
             highest: Row = max(rows, key=lambda row: row["upper"])
             lowest: Row = min(rows, key=lambda row: row["lower"])
-            found.append((highest["upper"] / lowest["lower"], sigma, highest["upper"], highest["scheme"], lowest["scheme"]))
+            found.append(
+                (highest["upper"] / lowest["lower"], sigma, highest["upper"], highest["scheme"], lowest["scheme"])
+            )
         near = max(each for each in found if each[2] <= ours)
         worst = max(found)
         said = (
-            f"the largest is at most {near[0]:.3f} times the smallest there, {worst[0]:.3f} times at sigma={worst[1]:g}, "
-            f"({worst[3]}) over ({worst[4]}), with epsilon up to {worst[2]:.2g}"
+            f"the largest is at most {near[0]:.3f} times the smallest there, {worst[0]:.3f} times at "
+            f"sigma={worst[1]:g}, ({worst[3]}) over ({worst[4]}), with epsilon up to {worst[2]:.2g}"
         )
         return Verdict(near[0] <= limit, said)
 
@@ -62,7 +64,11 @@ def draw(data: Data, canvas: Any) -> None:
         found = data.where(scheme=name)
         _style.band(left, found, "sigma", color)
         over = Data(
-            {"sigma": row["sigma"], "lower": row["lower"] / first[row["sigma"]], "upper": row["upper"] / first[row["sigma"]]}
+            {
+                "sigma": row["sigma"],
+                "lower": row["lower"] / first[row["sigma"]],
+                "upper": row["upper"] / first[row["sigma"]],
+            }
             for row in found
         )
         lines.append((_style.band(right, over, "sigma", color), name))

@@ -29,7 +29,7 @@ def _parts(quick: bool) -> list[Part]:
 
 def jumps(data: Data, method: str) -> float:
     """The largest rise from one number of picks to the next, over the median one: 1 where it is a straight line."""
-    ends = [row["upper"] for row in data.where(part="near", method=method).sorted("picks")]
+    ends: list[float] = [row["upper"] for row in data.where(part="near", method=method).sorted("picks")]
     rises = [(b - a) for a, b in pairwise(ends)]
     middle = sorted(map(abs, rises))[len(rises) // 2]
     return max(map(abs, rises)) / middle

@@ -58,7 +58,9 @@ def derive(rows: list[Row]) -> list[Row]:
     for sigma, steps, picks, delta, alpha, beta, upper, lower, gap in TABLE:
         if (sigma, steps, picks, delta) in have:
             where = {"sigma": sigma, "steps": steps, "picks": picks, "delta": delta, "alpha": alpha, "beta": beta}
-            printed.append({"question": "epsilon", "method": "printed", **where, "lower": lower, "upper": upper, "gap": gap})
+            printed.append(
+                {"question": "epsilon", "method": "printed", **where, "lower": lower, "upper": upper, "gap": gap}
+            )
     return printed
 
 
@@ -75,7 +77,9 @@ def _inside(data: Data) -> Verdict:
     """The tables print three digits, rounded: half a unit of the third is allowed."""
     pairs = data.pairs({"method": "engine"}, {"method": "printed"}, BY)
     inside = [_within(ours, theirs) for ours, theirs in pairs]
-    return Verdict(all(inside) and bool(inside), f"{sum(inside)} of {len(inside)} brackets lie within the printed bounds")
+    return Verdict(
+        all(inside) and bool(inside), f"{sum(inside)} of {len(inside)} brackets lie within the printed bounds"
+    )
 
 
 def _within(ours: Row, theirs: Row) -> bool:
@@ -110,7 +114,7 @@ def _draw(data: Data, canvas: Any) -> None:
     left.set(xscale="log", yscale="log", xlabel="step $\\alpha/\\varepsilon$", ylabel="gap over $\\varepsilon$")
     _style.decades(left, "x")
     left.legend(frameon=False, loc="upper left", handletextpad=0.1)
-    for key, found in data.where(method="one_look").answered().groups(*BY):
+    for _, found in data.where(method="one_look").answered().groups(*BY):
         rows = found.sorted("spacing")
         right.plot(rows["spacing"], [row["gap"] / row["upper"] for row in rows], color=_style.SKY, linewidth=0.6)
     top = envelope(data)

@@ -75,6 +75,6 @@ FIGURE = Figure(
     seconds=(10, 30),
     place=20,
     further=True,
-    note="One of 1,000 steps in each epoch: the same in all, a fresh one in each, or every step with probability 1/1000.",
+    note="One of 1,000 steps in each epoch: the same in all, a fresh one in each, or each step at rate 1/1000.",
     size=(7.4, 2.8),
 )

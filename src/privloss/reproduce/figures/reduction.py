@@ -66,8 +66,10 @@ def _draw(data: Data, canvas: Any) -> None:
             found = [(row["epsilon"], low, high) for low, high, row in _pairs(shown.where(picks=picks))]
             along = [epsilon for epsilon, *_ in found]
             middle = [(low * high) ** 0.5 for _, low, high in found]
-            off = [[m - low for m, (_, low, _) in zip(middle, found, strict=True)],
-                   [high - m for m, (_, _, high) in zip(middle, found, strict=True)]]
+            off = [
+                [m - low for m, (_, low, _) in zip(middle, found, strict=True)],
+                [high - m for m, (_, _, high) in zip(middle, found, strict=True)],
+            ]
             axes.errorbar(along, middle, off, color=color, marker=".", capsize=2, linewidth=1)
             last = (along[-1], middle[-1])
             axes.annotate(f" $k$ = {picks}", last, xytext=(4, 0), textcoords="offset points", va="center", color=color)

@@ -87,14 +87,26 @@ def _tens(data: Data) -> Verdict:
 def _draw(data: Data, canvas: Any) -> None:
     axes, lines = canvas.subplots(), []
     timed = data.where(question="seconds")
-    for method, shades in (("paper", (_style.ORANGE, _style.RED, _style.PINK)), ("engine", (_style.SKY, _style.BLUE, _style.BLACK))):
+    for method, shades in (
+        ("paper", (_style.ORANGE, _style.RED, _style.PINK)),
+        ("engine", (_style.SKY, _style.BLUE, _style.BLACK)),
+    ):
         for steps, color in zip(timed.values("steps"), shades, strict=False):
             rows = timed.where(method=method, steps=steps).sorted("gap")
-            (line,) = axes.plot(rows["gap"][::-1], rows["mean"][::-1], "-" if method == "engine" else "--", color=color, marker=".")
+            (line,) = axes.plot(
+                rows["gap"][::-1], rows["mean"][::-1], "-" if method == "engine" else "--", color=color, marker="."
+            )
             axes.fill_between(rows["gap"], rows["lower"], rows["upper"], color=color, alpha=0.25, linewidth=0)
             name = "this package" if method == "engine" else "the paper's"
             at = (rows["gap"][0], rows["mean"][0])
-            axes.annotate(f"{name}, $t$ = {_style.short(steps)}", at, xytext=(5, 0), textcoords="offset points", va="center", color=color)
+            axes.annotate(
+                f"{name}, $t$ = {_style.short(steps)}",
+                at,
+                xytext=(5, 0),
+                textcoords="offset points",
+                va="center",
+                color=color,
+            )
             lines.append(line)
     axes.set(xscale="log", yscale="log", xlabel="gap between upper and lower bound on $\\varepsilon$", ylabel="seconds")
     axes.invert_xaxis()

@@ -15,7 +15,11 @@ FIGURE = Figure(
     title="Three consecutive samplings, Poisson or allocation",
     parts=lambda quick: parts(EVERY, LEVELS, [1, 4] if quick else [0.7, 1, 1.5, 2, 2.5, 3, 4]),
     draw=draw,
-    claims=(Claim("the eight nestings are close: within a factor of 1.25 where epsilon is at most 1", spread(1.25), ours=True),),
+    claims=(
+        Claim(
+            "the eight nestings are close: within a factor of 1.25 where epsilon is at most 1", spread(1.25), ours=True
+        ),
+    ),
     seconds=(20, 60),
     place=14,
     further=True,

@@ -56,7 +56,13 @@ def derive(rows: list[Row]) -> list[Row]:
         for row in Data(rows).where(epsilon=epsilon).answered():
             scale = math.sqrt(dimensions)  # all coordinates may change by 1
             for size in SIZES:
-                where = {"scheme": row["scheme"], "epsilon": epsilon, "delta": DELTA, "dimensions": dimensions, "n": size}
+                where = {
+                    "scheme": row["scheme"],
+                    "epsilon": epsilon,
+                    "delta": DELTA,
+                    "dimensions": dimensions,
+                    "n": size,
+                }
                 ends = [error(row["scheme"], size, scale * row[end]) for end in ("lower", "upper")]
                 found.append({"question": "square error", **where, "lower": ends[0], "upper": ends[1]})
                 mean, off = trials(row["scheme"], size, scale * row["upper"])
