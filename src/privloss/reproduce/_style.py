@@ -64,13 +64,23 @@ def look() -> AbstractContextManager[None]:
     return manager
 
 
-def band(axes: Any, data: Data, x: str, color: str, dashes: str = "-", *, marker: str = "", end: str = "upper") -> Any:
+def band(
+    axes: Any,
+    data: Data,
+    x: str,
+    color: str,
+    dashes: str = "-",
+    *,
+    marker: str = "",
+    end: str = "upper",
+    shade: bool = True,
+) -> Any:
     """A bracket as a line at its safe end and a shade to the other one."""
     rows = [row for row in data.answered().sorted(x) if math.isfinite(row[end])]
     along, ends = [row[x] for row in rows], [row[end] for row in rows]
     (line,) = axes.plot(along, ends, color=color, linestyle=dashes, marker=marker)
     both = [row for row in rows if row["lower"] > 0 and math.isfinite(row["upper"])]
-    if both and end == "upper":  # a bound from below alone has nothing above it
+    if both and shade and end == "upper":  # a bound from below alone has nothing above it
         lows, highs = [row["lower"] for row in both], [row["upper"] for row in both]
         axes.fill_between([row[x] for row in both], lows, highs, color=color, alpha=0.25, linewidth=0)
     return line
