@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from privloss._check import count
 from privloss._cli._command import Command
 from privloss._cli._flags import whole
 from privloss._cli._print import Line, write
@@ -31,6 +32,10 @@ def _run(args: argparse.Namespace) -> int:
         return _listed(catalogue())
     chosen = catalogue() if _ALL in args.names else [figure(name) for name in dict.fromkeys(args.names)]
     folder = Path(args.out)
+    if not args.out:
+        raise ValueError("out must be a folder to write to, got ''")
+    if args.jobs is not None:
+        count(jobs=args.jobs, most=1024)
     _run.check(folder)
     if not args.quiet:
         write([Line(_beforehand(chosen, args)), Line("")])

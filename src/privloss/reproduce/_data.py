@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ class Data:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
-            writer.writerows([[_word(row.get(name)) for name in columns] for row in self.rows])
+            writer.writerows([[_word(name, row.get(name)) for name in columns] for row in self.rows])
 
     @classmethod
     def load(cls, path: Path) -> Data:
@@ -76,10 +75,11 @@ class Data:
             return cls({name: _value(text) for name, text in row.items()} for row in csv.DictReader(file))
 
 
-def _word(value: Any) -> Any:
+def _word(name: str, value: Any) -> Any:
+    """Ends of brackets to the last digit; what is only told, shorter."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:.10g}" if isinstance(value, float) and math.isfinite(value) else value
+    return f"{value:.6g}" if name in ("gap", "seconds") and value is not None else value
 
 
 def _value(text: str) -> Any:

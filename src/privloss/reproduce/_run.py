@@ -140,13 +140,14 @@ def _note(result: Result, path: Path) -> None:
         "points": len(result.data),
         "seconds": round(result.seconds, 1),
         "version": __version__,
-        "claims": [_said(claim, verdict) for claim, verdict in result.verdicts],
+        "claims": [said(claim, verdict) for claim, verdict in result.verdicts],
     }
     order = {name: known[name] for name in _found() if name in known}
     path.write_text(json.dumps(order, indent=1) + "\n", encoding="utf-8")
 
 
-def _said(claim: Claim, verdict: Verdict) -> dict[str, Any]:
+def said(claim: Claim, verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON has it."""
     return {"says": claim.says, "ours": claim.ours, **asdict(verdict), "known": claim.known}
 
 
