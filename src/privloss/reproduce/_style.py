@@ -153,8 +153,8 @@ def decades(axes: Any, which: str = "y") -> None:
 
     axis = axes.yaxis if which == "y" else axes.xaxis
     low, high = axis.get_view_interval()
-    few = high < 30 * low
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    subs = (1, 2, 5) if high < 30 * low else (1, 3) if high < 300 * low else (1,)
+    axis.set_major_locator(LogLocator(subs=subs))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
