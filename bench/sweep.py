@@ -174,11 +174,15 @@ def undisturbed(place: Place, jobs: int = 2) -> float:
 def killed(place: Place, kills: int, seconds: float, chance: random.Random, *more: str) -> dict[str, int]:
     """Kill a sweep so many times, at random, and let it finish."""
     name = "killed"
-    lost = again = 0
-    for _ in range(kills):
+    lost = again = hit = 0
+    while hit < kills:
         before, begun = recorded(place.path(name, "sqlite")), len(notes(place.path(name, "notes"), "began"))
         process = place.start(name, *more)
-        time.sleep(chance.uniform(0.3, max(2 * seconds / kills, 0.6)))
+        time.sleep(chance.uniform(0.1, seconds / kills))
+        if process.poll() is not None:  # over before it was killed as often
+            process.communicate()
+            break
+        hit += 1
         process.send_signal(signal.SIGKILL)
         process.communicate()
         _settled(place.path(name, "notes"))
@@ -191,7 +195,12 @@ def killed(place: Place, kills: int, seconds: float, chance: random.Random, *mor
     assert place.table(name) == place.table("calm"), "the table is another"
     assert len(set(notes(place.path(name, "notes"), "ended"))) == place.points, "not every point was noted"
     assert again == 0, f"{again} points in the journal were computed again"
-    return {"before the last": len(before), "computed again": again, "finished but not yet stored": lost}
+    return {
+        "killed": hit,
+        "in the journal before the last run": len(before),
+        "of these computed again": again,
+        "finished at a kill but not yet stored": lost,
+    }
 
 
 def _settled(path: Path) -> None:
@@ -404,7 +413,7 @@ def main() -> None:
             return
         seconds = undisturbed(place)
         found = killed(place, given.kills, seconds, random.Random(given.seed), "--jobs", "2")
-        print(f"killed {given.kills} times: the same table;", *(f"{name}: {count};" for name, count in found.items()))
+        print("the same table;", *(f"{name}: {count};" for name, count in found.items()))
         print("full disk:", full_disk(place, 50_000 + 200 * given.points))
         print("full journal:", full_journal(place, 8 + given.points // 30))
         print("two sweeps, one journal:", together(place))
