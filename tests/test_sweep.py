@@ -175,7 +175,7 @@ def test_points_that_cannot_be_answered_say_why(journal: Path, asked: list[_poin
 
 def test_a_target_that_cannot_be_met_is_an_error_of_its_point(journal: Path) -> None:
     grid = {"question": "sigma", "scheme": "PureDP({e}) + Gaussian({sigma})", "epsilon": 1, "delta": 1e-6}
-    rows = sweep({**grid, "parameters": {"e": [0.5, 2.0]}}, 1, journal)
+    rows = sweep({**grid, "parameters": {"e": [0.5, 2.0]}, "seconds": "none"}, 1, journal)
     assert rows[0]["error"] is None
     assert "must be reachable" in rows[1]["error"]
 

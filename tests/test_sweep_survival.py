@@ -37,8 +37,7 @@ def place(bench: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]
 
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_goes_on(bench: Any, place: Any) -> None:
-    kept = bench.killed(place, 3, place.seconds, random.Random(1), "--jobs", "2")["before the last"]
-    assert 0 <= kept <= POINTS
+    assert bench.killed(place, 3, place.seconds, random.Random(1), "--jobs", "2")["killed"] > 0
 
 
 @pytest.mark.slow

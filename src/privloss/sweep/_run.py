@@ -21,7 +21,8 @@ from privloss.sweep._workers import Crew, Here, Processes, Report
 
 CHUNK = 0.2  # seconds of work to hand out at a time
 MANY = 256  # points at most in a chunk
-GATHER = 0.05  # seconds between writes to the journal
+GATHER = 0.05  # seconds at most between writes to the journal
+SHARE = 4  # times as long as a write took, the next one waits for more to write
 LOOK = 0.25  # seconds between looks at what other sweeps have done
 DEATHS = 2  # workers that a point may end before it is given up
 SHOWN = 1000  # characters of a scheme that the journal keeps, for those who read it
@@ -156,7 +157,7 @@ class _Sweep:
         self._pending: list[tuple[bytes, Outcome]] = []
         self._done = self._failed = self._computed = 0
         self._spent = self._priced = self._left = 0.0
-        self._looked = self._wrote = 0.0
+        self._looked = self._next = 0.0
 
     def run(self, jobs: int, dask: Any) -> list[Row]:
         known = self._journal.known(self._names)
@@ -241,7 +242,7 @@ class _Sweep:
                 time.sleep(LOOK)
         else:
             self._take(crew.receive(LOOK))
-            rest = self._wrote + GATHER - time.monotonic()
+            rest = self._next - time.monotonic()
             if rest > 0 and self._sent and not isinstance(crew, Here):
                 time.sleep(rest)
         share = 1 - self._left / (self._left + self._priced) if self._priced else 0.0
@@ -260,8 +261,10 @@ class _Sweep:
                     continue
             self._singly.append(name)
         if done:
+            began = time.monotonic()
             self._store(done)
-            self._pending, self._wrote = [], time.monotonic()
+            self._pending, now = [], time.monotonic()
+            self._next = now + min(GATHER, SHARE * (now - began))
 
     def _store(self, done: Sequence[tuple[bytes, Outcome]]) -> None:
         """Into the journal first: what is counted as done is on the disk."""

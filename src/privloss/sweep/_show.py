@@ -79,7 +79,9 @@ def _answer(row: Mapping[str, Any]) -> list[str]:
 
 def _upward(value: float) -> str:
     """To two digits, rounded up."""
-    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(repr(value)):g}".lower()
+    if math.isinf(value):
+        return "inf"
+    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(repr(value)):g}"
 
 
 # Pictures.

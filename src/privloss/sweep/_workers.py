@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Protocol
 
 from privloss.sweep._point import Outcome, Point, Recipe, ask, lighten, sentence
 
-HELD = 0.05  # seconds for which a worker may hold outcomes back, so that quick points do not cost a message each
+HELD = 0.02  # seconds for which a worker may hold outcomes back, so that quick points do not cost a message each
 STARTS = 3  # workers in a row that may end before they answer anything
 AHEAD = 2  # chunks that a worker has: the one at work, and the next
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from privloss.sweep._workers import serve; serve()"
