@@ -440,6 +440,16 @@ def test_a_lower_bound_is_not_subsampled() -> None:
         paper.subsample_remove(upper, 0.5, 0.1, 1e-6, "lower")
 
 
+def test_a_realization_by_the_pair_of_a_scheme() -> None:
+    """What the engine computes, allocated here, against the engine's own allocation."""
+    inner = pl.Gaussian(1.5).allocate(20)
+    got = paper.rand_alloc_remove(paper.Realization.of(inner.pair(side="upper", direction="remove")), 7, 0.05, 1e-8)
+    ours = inner.allocate(7).epsilon(1e-5, direction="remove")
+    assert ours.lower <= got.epsilon(1e-5) <= ours.upper + 0.06
+    with pytest.raises(TypeError, match="an upper pair"):
+        paper.Realization.of(inner.pair(side="lower"))
+
+
 def test_a_realization_by_its_functions() -> None:
     """The Gaussian again, by cdf and sf of arrays: the same bounds, up to what they are said to be off by."""
     sd = 0.5

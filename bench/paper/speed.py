@@ -107,7 +107,8 @@ def against_alpha(python: str | None) -> None:
             bare.append(without)
         if python is not None and alpha >= 0.005:
             theirs.append(ask(python, 1000, alpha))
-    print(f"exponent of alpha: {slope(alphas, times):.2f}; without truncation {slope(alphas[: len(bare)], bare):.2f}; the paper: -2")
+    without = slope(alphas[: len(bare)], bare)
+    print(f"exponent of alpha: {slope(alphas, times):.2f}; without truncation {without:.2f}; the paper: -2")
     if theirs:
         print(f"exponent of alpha, PLD-accounting: {slope(alphas[: len(theirs)], theirs):.2f}")
 

@@ -134,9 +134,9 @@ def chernoff(parts: Sequence[tuple[FloatArray, FloatArray, int]], tail: float) -
 
 
 def _log_moment(mass: FloatArray, place: FloatArray, z: float) -> float:
-    """log of sum mass e^(z place), rounded up."""
+    """log of sum mass e^(z place), rounded up: by the summation of all terms, and by exponents down to -745."""
     total = float(mass @ np.exp(np.maximum(z * place, -745.0)))
-    return math.log(total) + 1e-12 if total > 0 else -math.inf
+    return math.log(total) + 4 * U * (mass.size + 1000) if total > 0 else -math.inf
 
 
 def powered(factors: Sequence[tuple[FloatArray, int]], window: Window) -> Powered:
@@ -189,7 +189,7 @@ def _length(least: int) -> int:
     power = 1 << max(least - 1, 1).bit_length()
     length = min(n for n in (power, 3 * power // 4, 5 * power // 8) if n >= least)
     if length > MOST_LENGTH:
-        raise ValueError(f"the window must be at most {MOST_LENGTH} points, got {least}: take a larger alpha or step")
+        raise ValueError(f"alpha must be larger: a transform has at most {MOST_LENGTH} points, and {least} are needed")
     return length
 
 

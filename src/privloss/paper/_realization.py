@@ -17,7 +17,7 @@ import numpy as np
 from privloss import _check
 from privloss._ask import Ask, Side
 from privloss._check import MISS, Numbers, positive, show
-from privloss._pair import FloatArray, U
+from privloss._pair import FloatArray, Pair, U
 from privloss.paper._variable import Functions, Listed, Mixture, Normal, Pushed, Seen, Variable
 
 if TYPE_CHECKING:
@@ -98,11 +98,16 @@ class Realization:
         """That of a mechanism of the front door, such as ``privloss.Laplace(1.0)``, by this package's own law.
 
         ``side`` matters only to mechanisms whose given masses miss 1, and to noise too loud or too quiet for a double.
+        What any scheme's ``pair(side="upper")`` returns will do too, as an upper bound.
         """
         from privloss._scheme import Mechanism
 
+        if isinstance(mechanism, Pair) and mechanism.side == "upper":
+            return Realization(Seen(mechanism, "p"), Seen(mechanism, "q"), "upper")
         if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"mechanism must be a mechanism, such as Laplace(1.0), got {show(mechanism)}")
+            raise TypeError(
+                f"mechanism must be a mechanism, such as Laplace(1.0), or an upper pair, got {show(mechanism)}"
+            )
         law = mechanism.law(Ask(side, "remove", spacing=1e-3, tail=1e-300, focus=-700.0, deep=-700.0, nested=True))
         return Realization(Seen(law, "p"), Seen(law, "q"))
 
