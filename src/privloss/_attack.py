@@ -86,7 +86,8 @@ def bayes_risk(
 
 def gdp(scheme: Scheme, *, rtol: float = 1e-3, seconds: float | None = 5.0) -> Bracket:
     _check.nonnegative(rtol=rtol)
-    ends = [_questions.pair(scheme, side=side, rtol=max(rtol / 10, 1e-6), seconds=seconds) for side in ("lower", "upper")]
+    fine = max(rtol / 10, 1e-6)
+    ends = [_questions.pair(scheme, side=side, rtol=fine, seconds=seconds) for side in ("lower", "upper")]
     lower = max(_shown(ends[0]), _in_the_tail(scheme))
     support = simplify(scheme).support("upper")
     upper = min(_covered(ends[1], *support), _composed(scheme))
@@ -191,7 +192,8 @@ def _(node: Gaussian) -> float:
 
 @_composed.register
 def _(node: GaussianMixture) -> float:
-    return max(s for s, w in zip(node.sensitivities, node.weights, strict=True) if w > 0) / node.sigma * (1 + 4 * U)
+    loudest = max(s for s, w in zip(node.sensitivities, node.weights, strict=True) if w > 0)
+    return float(loudest) / node.sigma * (1 + 4 * U)
 
 
 @_composed.register

@@ -6,7 +6,6 @@ import math
 
 from privloss.baselines import _poisson
 from privloss.baselines._baseline import Way
-from privloss.baselines._baseline import Shape as Shape
 
 REFERENCE = "V. Feldman, M. Shenfeld, Privacy Amplification by Random Allocation, 2025"
 

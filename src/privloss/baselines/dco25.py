@@ -1,9 +1,9 @@
 """Renyi divergences of k-out-of-t Gaussian steps without the reduction to one pick.
 
-Remove, whole orders a >= 2: D_a <= log E exp(a |S & S'| mu^2/2) over independent sets S, S' of k of t steps. Proof: E X^a
-is the mean over S_1..S_a of exp(mu^2 sum over pairs of |S_i & S_j|), and that sum is half the sum over i of sum over j
-of |S_i & S_j|; by Hölder's inequality the mean is at most that for one i, a times as large, and given S_i the others
-are independent. At order 2 it is an equality.
+Remove, whole orders a >= 2: D_a <= log E exp(a |S & S'| mu^2/2) over independent sets S, S' of k of t steps. Proof:
+E X^a is the mean over S_1..S_a of exp(mu^2 sum over pairs of |S_i & S_j|), and that sum is half the sum over i of the
+sum over j of |S_i & S_j|; by Hölder's inequality the mean is at most that for one i, a times as large, and given S_i
+the others are independent. At order 2 it is an equality.
 
 Add: D_a <= (a-1) k^2 mu^2/(2t) + k mu^2/2 and a k mu^2/2, by Jensen's inequality for the logarithm and for the power.
 ``published_add`` is the formula of the authors' implementations, an approximation: it lies below the divergence where

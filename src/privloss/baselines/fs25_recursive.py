@@ -1,14 +1,15 @@
-"""Given all earlier outputs, the next step is the chosen one with a probability of at most e^(2g)/t, but for rare outputs.
+"""Given the earlier outputs, the next step is the chosen one with a probability of at most e^(2g)/t, but for rare ones.
 
 So delta is at most that of Poisson subsampling at that rate, plus the mass of the rare outputs, which the add direction
-of the allocation itself bounds: delta_add(g) e^-g/(e^g - 1) for remove and delta_add(g) e^g/(e^g - 1) for add, times the
-number of groups (FS25, Theorem 4.3). delta_add is the smaller of the decomposition's and, for Gaussians, Jensen's.
+of the allocation itself bounds: delta_add(g) e^-g/(e^g - 1) for remove and delta_add(g) e^g/(e^g - 1) for add, times
+the number of groups (FS25, Theorem 4.3). delta_add is the smaller of the decomposition's and, for Gaussians, Jensen's.
 Half of delta goes to the rare outputs, as in the authors' own implementation.
 """
 
 import math
 
 from privloss._mechanisms import Gaussian
+from privloss._scheme import Scheme
 from privloss.baselines import _poisson
 from privloss.baselines._baseline import Bound, Shape, Way, reading, searched
 from privloss.baselines._fs25 import REFERENCE, decomposed
@@ -26,9 +27,10 @@ def _rare(setting: Shape, g: float, way: Way) -> float:
     return setting.picks * setting.rounds * seen * weight * (1 + 1e-13)
 
 
-def _twin(setting: Shape, g: float):  # type: ignore[no-untyped-def]
+def _twin(setting: Shape, g: float) -> Scheme:
     rate = min(math.exp(2 * g) * (1 + 1e-14) / setting.block, 1.0)
-    return setting.step.subsample(rate).repeat(setting.block * setting.picks * setting.rounds)
+    twin: Scheme = setting.step.subsample(rate).repeat(setting.block * setting.picks * setting.rounds)
+    return twin
 
 
 def _curve(setting: Shape, epsilon: float, way: Way) -> float:
