@@ -81,12 +81,12 @@ def test_gdp_of_gaussians_under_everything(mu: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "scheme"), schemes(), ids=[name for name, _ in schemes()])
 def test_the_gaussian_lies_below_the_trade_off(name: str, scheme: Scheme) -> None:
-    found = scheme.gdp()
+    found = scheme.gdp(seconds=1.0)
     assert found.lower <= found.upper
     if found.upper == inf:
         return
     fpr = np.concatenate((np.geomspace(1e-6, 0.5, 8), 1 - np.geomspace(1e-4, 0.4, 4)))
-    curve = scheme.tradeoff(fpr, direction="remove", rtol=1e-2)
+    curve = scheme.tradeoff(fpr, direction="remove", rtol=1e-2, seconds=0.5)
     below = np.array([NORMAL.cdf(-NORMAL.inv_cdf(x) - float(found.upper)) for x in fpr])
     assert np.all(below <= curve.upper + 1e-12)
 

@@ -39,8 +39,8 @@ def test_the_public_surface_is_frozen() -> None:
 
 
 _BASELINES = [
-    "METHODS",
     "Baseline",
+    "METHODS",
     "RenyiCurve",
     "Row",
     "cghlkkmsz24",

@@ -465,14 +465,14 @@ def pair_g(pair: Pair, u: FloatArray, side: Side, shift: float) -> FloatArray:
     outer, logs_q = x * (1.0 - sign * (pair.eta_x + 4 * U)), np.log(q)
     found = np.zeros(u.size)
     for i, v in enumerate(u.tolist()):
-        if shift == 0 or v > 0.5:
+        if v > 0.5:
             found[i] = float(_log_sum(logs_q - v * outer)) + v * shift + math.log(eta) + sign * 16 * U * (1 + v * shift)
         else:
             y = np.minimum(v * (x - 1.0), 1e280)
             slope = np.abs(np.expm1(-y))
             slip = 2 * (pair.eta_x + 8 * U) * float(q @ (slope * np.minimum(v * x, 1e280)))
             total = (float(q @ _bend(y)) + v * pair.p_only) * (1.0 + sign * 1e-11) * eta + sign * slip
-            found[i] = math.log1p(max(total, 0.0)) * (1.0 + sign * 4 * U)
+            found[i] = math.log1p(max(total, 0.0)) * (1.0 + sign * 4 * U) - v * (1.0 - shift) * (1.0 - sign * 4 * U)
     return found
 
 

@@ -23,12 +23,12 @@ def _rare(setting: Shape, g: float, way: Way) -> float:
     seen = decomposed(setting.step, setting.block, g, "add")
     if type(setting.step) is Gaussian:
         seen = min(seen, jensen(setting.step.sensitivity / setting.step.sigma, setting.block, 1, g))
-    weight = math.exp(-g if way == "remove" else g) / math.expm1(g)
+    weight = 1 / -math.expm1(-g) if way == "add" else math.exp(-2 * min(g, 300.0)) / -math.expm1(-g)
     return setting.picks * setting.rounds * seen * weight * (1 + 1e-13)
 
 
 def _twin(setting: Shape, g: float) -> Scheme:
-    rate = min(math.exp(2 * g) * (1 + 1e-14) / setting.block, 1.0)
+    rate = min(math.exp(min(2 * g, 300.0)) * (1 + 1e-14) / setting.block, 1.0)
     twin: Scheme = setting.step.subsample(rate).repeat(setting.block * setting.picks * setting.rounds)
     return twin
 
