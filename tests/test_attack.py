@@ -81,13 +81,13 @@ def test_gdp_of_gaussians_under_everything(mu: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "scheme"), schemes(), ids=[name for name, _ in schemes()])
 def test_the_gaussian_lies_below_the_trade_off(name: str, scheme: Scheme) -> None:
-    found = scheme.gdp()
+    found = scheme.gdp(seconds=1.0)
     assert found.lower <= found.upper
     if found.upper == inf:
         return
     fpr = np.concatenate((np.geomspace(1e-6, 0.5, 8), 1 - np.geomspace(1e-4, 0.4, 4)))
-    curve = scheme.tradeoff(fpr, direction="remove", rtol=1e-2)
-    below = np.array([NORMAL.cdf(-NORMAL.inv_cdf(x) - found.upper) for x in fpr])
+    curve = scheme.tradeoff(fpr, direction="remove", rtol=1e-2, seconds=0.5)
+    below = np.array([NORMAL.cdf(-NORMAL.inv_cdf(x) - float(found.upper)) for x in fpr])
     assert np.all(below <= curve.upper + 1e-12)
 
 
@@ -97,9 +97,9 @@ def test_the_gaussian_lies_below_the_trade_off(name: str, scheme: Scheme) -> Non
 def test_a_smaller_gaussian_does_not_dominate(scheme: Scheme) -> None:
     found = scheme.gdp()
     assert found.gap <= 1e-3 * found.upper
-    fpr = np.linspace(1e-4, 1 - 1e-4, 4001)
+    fpr = np.linspace(1e-3, 1 - 1e-3, 801)
     curve = scheme.tradeoff(fpr, direction="remove", rtol=1e-5)
-    below = np.array([NORMAL.cdf(-NORMAL.inv_cdf(x) - 0.98 * found.lower) for x in fpr])
+    below = np.array([NORMAL.cdf(-NORMAL.inv_cdf(x) - 0.98 * float(found.lower)) for x in fpr])
     assert np.any(below > curve.upper)
 
 
@@ -139,6 +139,8 @@ def test_wrong_arguments(wrong: float) -> None:
 def test_arrays_keep_their_shape() -> None:
     scheme = pl.Gaussian(1.0)
     for asked in (scheme.power, scheme.bayes_risk):
-        found = asked([[0.1, 0.2], [0.3, 0.4]])  # type: ignore[operator]
-        assert found.lower.shape == found.upper.shape == (2, 2)
-    assert np.all(scheme.power([0.0, 1.0]).upper == [0.0, 1.0]) or scheme.power([0.0, 1.0]).upper[0] < 1e-12
+        found = asked([[0.1, 0.2], [0.3, 0.4]])
+        assert np.shape(found.lower) == np.shape(found.upper) == (2, 2)
+    ends = np.asarray(scheme.power([0.0, 1.0]).upper)
+    assert ends[0] < 1e-12
+    assert ends[1] == 1.0

@@ -1,4 +1,4 @@
-"""Earlier bounds: on the right side of the truth, equal to their formulas worked out another way, and refusing the rest."""
+"""Earlier bounds: on the right side of the truth, equal to their formulas found another way, and refusing the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from privloss.baselines import METHODS, _convert, _normal, _sampling, dco25, fs2
 from truth import montecarlo
 
 ROOT = Path(__file__).resolve().parent.parent
-ROWS: list[dict[str, Any]] = json.loads((ROOT / "tests/vectors/random_allocation.json").read_text(encoding="utf-8"))["rows"]
+RECORDED = (ROOT / "tests" / "vectors" / "random_allocation.json").read_text(encoding="utf-8")
+ROWS: list[dict[str, Any]] = json.loads(RECORDED)["rows"]
 EPOCH = pl.Gaussian(1.0).allocate(1000)
 WAYS: tuple[Any, Any] = ("remove", "add")
 BOUNDS = [method for method in METHODS if method.kind != "estimate" and method.about == "the scheme"]
@@ -61,13 +62,19 @@ def on_its_side(scheme: Scheme, delta: float, factor: float) -> int:
     return compared
 
 
-@pytest.mark.parametrize("setting", drawn(8, 1), ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", drawn(12, 3), ids=str)
+def test_every_bound_is_on_its_side_in_more_settings(setting: tuple[Scheme, float, float]) -> None:
+    on_its_side(*setting)
+
+
+@pytest.mark.parametrize("setting", drawn(4, 1), ids=str)
 def test_every_bound_is_on_its_side(setting: tuple[Scheme, float, float]) -> None:
     assert on_its_side(*setting) > 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", drawn(40, 2), ids=str)
+@pytest.mark.long
+@pytest.mark.parametrize("setting", drawn(60, 2), ids=str)
 def test_every_bound_is_on_its_side_in_many_settings(setting: tuple[Scheme, float, float]) -> None:
     on_its_side(*setting)
 
@@ -80,7 +87,11 @@ def test_known_figures() -> None:
     assert twin.lower <= 0.18553 <= twin.upper <= 0.1856
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if "epsilon" in row], ids=str)
+def marked(value: Any, slow: bool) -> Any:
+    return pytest.param(value, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("row", [marked(row, row["sigma"] != 1.0) for row in ROWS if "epsilon" in row], ids=str)
 def test_agrees_with_the_authors_package(row: dict[str, Any]) -> None:
     """Ours is no looser but by the grids of both, and no tighter than its coarser searches, grids and orders explain.
 
@@ -88,7 +99,8 @@ def test_agrees_with_the_authors_package(row: dict[str, Any]) -> None:
     """
     scheme = pl.Gaussian(row["sigma"]).allocate(row["steps"], row["picks"]).repeat(row["rounds"])
     groups = row["picks"] * row["rounds"]
-    if row["direction"] == "add" and (row["method"] == "dco25" or (row["method"] in ("fs25", "fs25_direct") and groups > 1)):
+    unsound = ["dco25"] if groups == 1 else ["dco25", "fs25", "fs25_direct"]
+    if row["direction"] == "add" and row["method"] in unsound:
         return
     answer = getattr(baselines, row["method"]).epsilon(scheme, row["delta"], row["direction"])
     ours = float(answer.lower if row["method"] == "cghlkkmsz24" else answer.upper)
@@ -195,7 +207,7 @@ def test_conversions_bound_the_curve_of_a_gaussian(delta: float) -> None:
     with mp.workdps(30):
         for mu in (0.1, 1.0, 4.0):
             guarantee = baselines.zcdp(mu * mu / 2)
-            found = guarantee.epsilon(delta).upper
+            found = float(guarantee.epsilon(delta).upper)
             true = pl.Gaussian(1 / mu).epsilon(delta)
             assert true.lower <= found
             assert found <= 1.6 * true.upper + 0.25 * mu
@@ -258,6 +270,7 @@ def test_sampling_contains_the_truth(steps: int, picks: int, epsilon: float, dir
         assert found.lower <= asked.mean(scheme, epsilon, direction) <= found.upper
 
 
+@pytest.mark.slow
 def test_an_epsilon_by_sampling() -> None:
     scheme = pl.Gaussian(1.0).allocate(3)
     found = monte_carlo.using(samples=30_000, confidence=0.999).epsilon(scheme, 1e-3, "remove")
@@ -266,6 +279,7 @@ def test_an_epsilon_by_sampling() -> None:
     assert true.lower <= found.upper < 1.2 * true.upper
 
 
+@pytest.mark.slow
 def test_order_statistics_bound_from_above() -> None:
     """Values as large as all ranks drawn one by one, but for those between; of 3,000 steps."""
     scheme = pl.Gaussian(0.5).allocate(3000)
@@ -330,7 +344,7 @@ def test_refusals_are_one_sentence(method: Any) -> None:
         method.epsilon(scheme, "1e-6", "remove")
 
 
-@pytest.mark.parametrize("method", BOUNDS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", [marked(each, each.name == "fs25") for each in BOUNDS], ids=lambda each: each.name)
 def test_the_ends_of_the_range(method: Any) -> None:
     scheme = pl.Gaussian(2.0).allocate(20) if method.name != "shuffle_upper" else pl.PureDP(0.5).allocate(20)
     way = "remove"
@@ -368,7 +382,7 @@ def test_the_registry() -> None:
 def test_settings_of_sampling() -> None:
     for wrong in ({"confidence": 1.0}, {"confidence": 0.0}, {"samples": 1}, {"seed": -1}):
         with pytest.raises(ValueError, match=rf"{next(iter(wrong))} must be"):
-            monte_carlo.using(**wrong)  # type: ignore[arg-type]
+            monte_carlo.using(**wrong)
 
 
 def test_the_table_in_the_docs_is_that_of_the_registry() -> None:

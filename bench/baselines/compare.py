@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -36,7 +36,8 @@ def figures() -> None:
         found = [method.epsilon(epoch, DELTA, way) for way in ways]  # type: ignore[arg-type]
         spent = time.perf_counter() - start
         ends = max(float(b.lower) for b in found), max(float(b.upper) for b in found)
-        split = " ".join(f"{way} {float(b.lower if method.kind == 'lower' else b.upper):.4f}" for way, b in zip(ways, found, strict=True))
+        numbers = [float(b.lower if method.kind == "lower" else b.upper) for b in found]
+        split = " ".join(f"{way} {number:.4f}" for way, number in zip(ways, numbers, strict=True))
         print(f"  {method.name:20} {ends[0]:.5f} {ends[1]:.5f}  {1000 * spent:5.0f} ms  ({split})")
 
 
@@ -54,10 +55,11 @@ def against_poisson() -> None:
     print(f"  fs25: {min(ratios):.2f} to {max(ratios):.2f}, median {np.median(ratios):.2f}, at most 1.2 in {within}")
     print(f"  fs25_decomposition: {min(factors):.2f} to {max(factors):.2f}")
     print(f"  this package: {min(ours):.3f} to {max(ours):.3f}")
-    many = [pl.Gaussian(sigma).allocate(100_000) for sigma in (1.0, 2.0, 4.0)]
-    found = [
-        float(baselines.fs25_decomposition.epsilon(s, DELTA).upper) / float(s.poisson().epsilon(DELTA).upper) for s in many
-    ]
+    found = []
+    for sigma in (1.0, 2.0, 4.0):
+        scheme = pl.Gaussian(sigma).allocate(100_000)
+        twin = float(scheme.poisson().epsilon(DELTA).upper)
+        found.append(float(baselines.fs25_decomposition.epsilon(scheme, DELTA).upper) / twin)
     print(f"  fs25_decomposition, t=100000, sigma 1, 2, 4: {', '.join(f'{x:.2f}' for x in found)}; 1/(1 - 1/e) = 1.58")
 
 
@@ -82,8 +84,8 @@ def orders() -> None:
         values = rounds * np.array([divergence(one, float(order)) for order in between])
         found = min(_convert.epsilon_from(between, values, delta), whole)
         print(
-            f"  sigma={sigma}, t={steps}, rounds={rounds}, delta={delta:g}: true {true:.4g}, {whole / true:.3f} times; with "
-            f"real orders {found / true:.3f} times"
+            f"  sigma={sigma}, t={steps}, rounds={rounds}, delta={delta:g}: true {true:.4g}, "
+            f"{whole / true:.3f} times; with real orders {found / true:.3f} times"
         )
 
 
@@ -117,11 +119,11 @@ def timed(function: Callable[[], object]) -> float:
 
 
 def costs() -> None:
-    print("\nlog E X^a of Gaussian(1).allocate(t): milliseconds for all orders to a, by recursion (as sk26) and squaring")
+    print("\nlog E X^a of Gaussian(1).allocate(t): milliseconds for all orders to a, by recursion (sk26) and squaring")
     for steps in (1000, 10**6, 10**9):
         for order in (16, 64, 256):
             moments = np.array([0.5 * a * (a - 1) for a in range(order + 1)])
-            spent = [timed(lambda how=how: averaged(moments, steps, "upper", how)) for how in ("recursion", "squaring")]  # type: ignore[misc]
+            spent = [timed(partial(averaged, moments, steps, "upper", how)) for how in ("recursion", "squaring")]
             print(f"  t={steps:>10}, a={order:>3}: {1000 * spent[0]:7.2f} {1000 * spent[1]:8.2f}")
     print("the last order alone, as a sum over partitions (FS25)")
     for order in (10, 20, 30):
@@ -134,7 +136,7 @@ def costs() -> None:
     print("dg26: microseconds a sample, remove, epsilon=1")
     for steps, picks in ((100, 1), (100, 5), (100, 20), (1000, 1), (1000, 20)):
         method = baselines.dg26.using(samples=4000)
-        spent = timed(lambda m=method, t=steps, k=picks: m.delta(pl.Gaussian(2.0).allocate(t, k), 1.0, "remove"))  # type: ignore[misc]
+        spent = timed(partial(method.delta, pl.Gaussian(2.0).allocate(steps, picks), 1.0, "remove"))
         print(f"  t={steps}, k={picks}: {1e6 * spent / 4000:.1f}")
 
 
@@ -150,11 +152,12 @@ def formulas() -> None:
     from privloss.baselines._baseline import searched
     from privloss.baselines._normal import profile
 
-    print("epsilon of add at delta=1e-3, Gaussian(1).allocate(2).repeat(50): certified; Jensen with one shift, with fifty")
+    print("epsilon of add at delta=1e-3, Gaussian(1).allocate(2).repeat(50): certified; Jensen, one shift and fifty")
     scheme = pl.Gaussian(1.0).allocate(2).repeat(50)
     true = scheme.epsilon(1e-3, direction="add")
     once = searched(lambda e: profile(5.0, e - 0.25, "upper"), 1e-3, True)
-    print(f"  [{true.lower:.3f}, {true.upper:.3f}] {once:.3f} {baselines.fs25_direct.epsilon(scheme, 1e-3, 'add').upper:.3f}")
+    fifty = baselines.fs25_direct.epsilon(scheme, 1e-3, "add").upper
+    print(f"  [{true.lower:.3f}, {true.upper:.3f}] {once:.3f} {fifty:.3f}")
 
 
 if __name__ == "__main__":

@@ -35,11 +35,11 @@ WAYS = ("remove", "add")
 
 def main(which: str) -> None:
     warnings.simplefilter("ignore")
-    rows, package = {"random-allocation": (random_allocation, "random-allocation"), "riskcal": (riskcal, "riskcal")}[which]
-    names = [package, "dp-accounting", "numpy", "scipy"]
+    rows = {"random-allocation": random_allocation, "riskcal": riskcal}[which]
+    names = [which, "dp-accounting", "numpy", "scipy"]
     versions = {name: importlib.metadata.version(name) for name in names}
     head = {"made by": f"bench/baselines/record.py {which}", "versions": versions}
-    path = VECTORS / f"{package.replace('-', '_')}.json"
+    path = VECTORS / f"{which.replace('-', '_')}.json"
     lines = ",\n".join(json.dumps(row) for row in rows())
     path.write_text(f'{{"about": {json.dumps(head)},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
     print(path)
@@ -51,7 +51,9 @@ def random_allocation() -> Iterator[dict[str, Any]]:
     from random_allocation.random_allocation_scheme import RDP_DCO as dco
     from random_allocation.random_allocation_scheme.analytic import allocation_epsilon_analytic as analytic
     from random_allocation.random_allocation_scheme.combined import allocation_epsilon_combined as combined
-    from random_allocation.random_allocation_scheme.decomposition import allocation_epsilon_decomposition as decomposition
+    from random_allocation.random_allocation_scheme.decomposition import (
+        allocation_epsilon_decomposition as decomposition,
+    )
     from random_allocation.random_allocation_scheme.direct import allocation_epsilon_direct as direct
     from random_allocation.random_allocation_scheme.direct import allocation_RDP_remove as moments
     from random_allocation.random_allocation_scheme.lower_bound import allocation_epsilon_lower_bound as lower
@@ -78,7 +80,9 @@ def random_allocation() -> Iterator[dict[str, Any]]:
                 continue
             for way in ("remove",) if name == "cghlkkmsz24" else WAYS:
                 config = definitions.SchemeConfig(
-                    allocation_direct_alpha_orders=list(range(2, 41)), epsilon_tolerance=1e-5, verbosity=definitions.Verbosity.NONE
+                    allocation_direct_alpha_orders=list(range(2, 41)),
+                    epsilon_tolerance=1e-5,
+                    verbosity=definitions.Verbosity.NONE,
                 )
                 found = method(params=params, config=config, direction=definitions.Direction(way))
                 yield {**at, "method": name, "direction": way, "delta": delta, "epsilon": float(found)}

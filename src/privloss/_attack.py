@@ -19,6 +19,7 @@ it is enough to look at its corners, since the Gaussian's curve is convex:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import singledispatch
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 Either = Literal["remove", "add", "both"]
 QUANTILE = 1e-13  # relative error of the normal quantiles of ``statistics`` that is allowed for
+ROUNDED = 1e-12  # of a root of a sum of squares, at any depth
 _NORMAL = NormalDist()
 
 
@@ -86,16 +88,28 @@ def bayes_risk(
 
 def gdp(scheme: Scheme, *, rtol: float = 1e-3, seconds: float | None = 5.0) -> Bracket:
     _check.nonnegative(rtol=rtol)
-    ends = [_questions.pair(scheme, side=side, rtol=max(rtol / 10, 1e-6), seconds=seconds) for side in ("lower", "upper")]
-    lower = max(_shown(ends[0]), _in_the_tail(scheme))
-    support = simplify(scheme).support("upper")
-    upper = min(_covered(ends[1], *support), _composed(scheme))
-    lower = min(lower, upper) if math.isfinite(upper) else lower
+    fine = max(rtol / 10, 1e-6)
+    try:
+        lower, upper = _composed(scheme, _in_the_tail) * (1 - ROUNDED), _composed(scheme, _dominating) * (1 + ROUNDED)
+        if upper > lower * (1 + rtol):
+            found = _by_corners(scheme, fine, seconds)
+            lower, upper = max(lower, found[0]), min(upper, found[1])
+    except RecursionError:
+        raise _questions.too_deep(scheme) from None
     if lower == math.inf:
         reason = ATOMS
     else:
         reason = MET if upper < math.inf and upper - lower <= rtol * upper else TAIL
     return Bracket(lower, upper, "upper", scheme.exact, reason)
+
+
+def _by_corners(scheme: Scheme, rtol: float, seconds: float | None) -> tuple[float, float]:
+    try:
+        with np.errstate(all="ignore"):
+            ends = [_questions.pair(scheme, side=side, rtol=rtol, seconds=seconds) for side in ("lower", "upper")]
+            return _shown(ends[0]), _covered(ends[1], *simplify(scheme).support("upper"))
+    except (ArithmeticError, ValueError, TimeoutError):  # numbers that no double holds, or no time: nothing is known
+        return 0.0, math.inf
 
 
 def quantile(mass: float, rest: float) -> float:
@@ -174,7 +188,39 @@ def _needed(fpr: float, rest: float, fnr: float, power: float) -> float:
 
 
 @singledispatch
-def _composed(node: Scheme) -> float:
+def _composed(node: Scheme, leaf: Callable[[Scheme], float]) -> float:
+    """The root of the sum of squares over composed steps; which of several steps is chosen does not matter."""
+    return leaf(node)
+
+
+@_composed.register
+def _(node: Repeat, leaf: Callable[[Scheme], float]) -> float:
+    return math.sqrt(node.rounds) * _composed(node.of, leaf)
+
+
+@_composed.register
+def _(node: Compose, leaf: Callable[[Scheme], float]) -> float:
+    return math.hypot(*(_composed(part, leaf) for part in node.parts))
+
+
+@_composed.register(Subsample)
+@_composed.register(Swap)
+def _(node: Subsample | Swap, leaf: Callable[[Scheme], float]) -> float:
+    return _composed(node.of, leaf)
+
+
+@_composed.register
+def _(node: Allocate, leaf: Callable[[Scheme], float]) -> float:
+    return math.sqrt(node.picks) * _composed(node.of, leaf)
+
+
+@_composed.register
+def _(node: Allocation, leaf: Callable[[Scheme], float]) -> float:
+    return max(_composed(of, leaf) for (of, _), share in zip(node.parts, node.shares(), strict=True) if share > 0)
+
+
+@singledispatch
+def _dominating(node: Scheme) -> float:
     """A mu that dominates a mechanism whose losses are bounded."""
     lowest, highest = node.support("upper")
     loss = max(-lowest, highest)
@@ -184,87 +230,20 @@ def _composed(node: Scheme) -> float:
     return 2 * quantile(small * (1 - 8 * U), 1 - small) * (1 + QUANTILE)
 
 
-@_composed.register
-def _(node: Gaussian) -> float:
-    return node.sensitivity / node.sigma * (1 + 4 * U)
-
-
-@_composed.register
-def _(node: GaussianMixture) -> float:
-    return max(s for s, w in zip(node.sensitivities, node.weights, strict=True) if w > 0) / node.sigma * (1 + 4 * U)
-
-
-@_composed.register
-def _(node: Repeat) -> float:
-    return math.sqrt(node.rounds) * _composed(node.of) * (1 + 4 * U)
-
-
-@_composed.register
-def _(node: Compose) -> float:
-    return math.hypot(*(_composed(part) for part in node.parts)) * (1 + 8 * U)
-
-
-@_composed.register
-def _(node: Subsample) -> float:
-    return _composed(node.of)
-
-
-@_composed.register
-def _(node: Swap) -> float:
-    return _composed(node.of)
-
-
-@_composed.register
-def _(node: Allocate) -> float:
-    return math.sqrt(node.picks) * _composed(node.of) * (1 + 4 * U)
-
-
-@_composed.register
-def _(node: Allocation) -> float:
-    return max(_composed(of) for of, _ in node.parts)
-
-
 @singledispatch
 def _in_the_tail(node: Scheme) -> float:
-    """What far tails need: of the Gaussian parts alone, the others being looked away from."""
+    """What far tails need: of Gaussians alone, the others being looked away from."""
     return 0.0
 
 
+@_dominating.register
 @_in_the_tail.register
 def _(node: Gaussian) -> float:
-    return _composed(node) * (1 - 8 * U)
+    return node.sensitivity / node.sigma
 
 
+@_dominating.register
 @_in_the_tail.register
 def _(node: GaussianMixture) -> float:
-    return _composed(node) * (1 - 8 * U)
-
-
-@_in_the_tail.register
-def _(node: Repeat) -> float:
-    return math.sqrt(node.rounds) * _in_the_tail(node.of) * (1 - 4 * U)
-
-
-@_in_the_tail.register
-def _(node: Compose) -> float:
-    return math.hypot(*(_in_the_tail(part) for part in node.parts)) * (1 - 8 * U)
-
-
-@_in_the_tail.register
-def _(node: Subsample) -> float:
-    return _in_the_tail(node.of)
-
-
-@_in_the_tail.register
-def _(node: Swap) -> float:
-    return _in_the_tail(node.of)
-
-
-@_in_the_tail.register
-def _(node: Allocate) -> float:
-    return math.sqrt(node.picks) * _in_the_tail(node.of) * (1 - 4 * U)
-
-
-@_in_the_tail.register
-def _(node: Allocation) -> float:
-    return max(_in_the_tail(of) for (of, _), share in zip(node.parts, node.shares(), strict=True) if share > 0)
+    loudest = max(s for s, w in zip(node.sensitivities, node.weights, strict=True) if w > 0)
+    return float(loudest) / node.sigma

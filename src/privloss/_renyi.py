@@ -101,8 +101,10 @@ def logs(scheme: Scheme, orders: Sequence[int], way: str, side: Side) -> FloatAr
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             if way == "remove":
-                return np.maximum(_remove(scheme, max(orders), side)[np.asarray(orders)], 0.0)
-            return np.maximum(_add(scheme, [a - 1 for a in orders], side), 0.0)
+                found = _remove(scheme, max(orders), side)[np.asarray(orders)]
+            else:
+                found = _add(scheme, [a - 1 for a in orders], side)
+            return np.asarray(np.maximum(found, 0.0))
     except RecursionError:
         raise too_deep(scheme) from None
 
@@ -114,21 +116,23 @@ def out(values: FloatArray, side: Side, ulps: FloatArray | float) -> FloatArray:
     """Moved away from the true value by so many units, of 1 and of the values themselves."""
     finite = np.where(np.isfinite(values), values, 0.0)
     error = U * np.asarray(ulps) * (1.0 + np.abs(finite))
-    return values + error if side == "upper" else values - error
+    moved: FloatArray = values + error if side == "upper" else values - error
+    return moved
 
 
 def _log_sum(values: FloatArray) -> FloatArray:
     """Over the last axis. With shifts at most 0 it errs by n + 16 units of 1 (|d| e^-|d| < 1) and its own rounding."""
     top = np.max(values, axis=-1, initial=-np.inf)
     safe = np.where(np.isfinite(top), top, 0.0)
-    return np.where(np.isfinite(top), safe + np.log(np.exp(values - safe[..., None]).sum(axis=-1)), top)
+    total = safe + np.log(np.exp(values - safe[..., None]).sum(axis=-1))
+    return np.asarray(np.where(np.isfinite(top), total, top))
 
 
 @lru_cache(maxsize=8)
 def factorials(most: int) -> FloatArray:
     """log j! for j up to ``most``, each within 4 units of itself."""
     terms = np.log(np.maximum(np.arange(most + 1, dtype=np.float64), 1.0)).tolist()
-    found = np.array([math.fsum(terms[: j + 1]) for j in range(most + 1)])
+    found: FloatArray = np.array([math.fsum(terms[: j + 1]) for j in range(most + 1)])
     found.setflags(write=False)
     return found
 
@@ -206,8 +210,7 @@ def subsampled(moments: FloatArray, rate: float, side: Side) -> FloatArray:
         j = orders[2 : a + 1]
         terms = whole[a] - whole[j] - whole[a - j] + (a - j) * skip + j * math.log(rate) + gains[j]
         size = float(np.max(np.abs(terms[np.isfinite(terms)]), initial=0.0) + whole[a])
-        total = _log_sum(terms)
-        total = float(total) + (1 if side == "upper" else -1) * U * (a + 64 + 32 * size + 8 * a * (1 - skip))
+        total = float(_log_sum(terms)) + (1 if side == "upper" else -1) * U * (a + 64 + 32 * size + 8 * a * (1 - skip))
         found[a] = total + math.log1p(math.exp(-total)) if total > 0 else math.log1p(math.exp(total))
     return out(found, side, 8)
 
@@ -260,9 +263,10 @@ def series_product(x: FloatArray, y: FloatArray, side: Side) -> FloatArray:
     for k in range(n):
         table[k:, k] = x[k] + y[: n - k]
     size = np.max(np.abs(np.where(np.isfinite(table), table, 0.0)), axis=1)
-    size += float(np.max(np.abs(np.where(np.isfinite(x), x, 0.0)))) + float(np.max(np.abs(np.where(np.isfinite(y), y, 0.0))))
+    for each in (x, y):
+        size += float(np.max(np.abs(np.where(np.isfinite(each), each, 0.0))))
     error = U * (n + 32 + 4 * size)
-    return _log_sum(table) + (error if side == "upper" else -error)
+    return np.asarray(_log_sum(table) + (error if side == "upper" else -error))
 
 
 # Negative moments, E_Q[X^-s].
@@ -286,7 +290,7 @@ def _(node: Compose, orders: Sequence[int], side: Side) -> FloatArray:
 
 @_add.register
 def _(node: Swap, orders: Sequence[int], side: Side) -> FloatArray:
-    return _remove(node.of, max(orders) + 1, side)[np.asarray(orders) + 1]
+    return np.asarray(_remove(node.of, max(orders) + 1, side)[np.asarray(orders) + 1])
 
 
 @_add.register
@@ -319,11 +323,11 @@ def _integrals(node: Scheme, orders: Sequence[int], side: Side) -> FloatArray:
     if side == "upper" and _worst(node, float(most)) == math.inf:
         return np.where(wanted == 0, 0.0, np.inf)
     last = math.ceil(math.log(4.0 * most + 64.0) / math.log(CELL))
-    near = np.concatenate(([0.0], CELL ** np.arange(-150, last + 1)))
+    near: FloatArray = np.concatenate(([0.0], CELL ** np.arange(-150, last + 1)))
     found = _summed(node, near, wanted, side, 1.0)
     tails = _beyond(node, wanted, float(near[-1]))
     while not np.all(tails <= found - 30.0) and CELL**last < FARTHEST:
-        far = CELL ** np.arange(last, last + 250)
+        far: FloatArray = np.asarray(CELL ** np.arange(last, last + 250), np.float64)
         last += 249
         found = np.logaddexp(found, _summed(node, far, wanted, side, 0.0))
         tails = _beyond(node, wanted, float(far[-1]))
@@ -428,7 +432,7 @@ def _(node: Allocate, u: FloatArray, side: Side, shift: float) -> FloatArray:
 @_log_g.register
 def _(node: Allocation, u: FloatArray, side: Side, shift: float) -> FloatArray:
     rows = zip(node.parts, node.shares(), strict=True)
-    return np.sum([n * _log_g(of, u * (share / n), side, shift) for (of, n), share in rows], axis=0)
+    return np.asarray(np.sum([n * _log_g(of, u * (share / n), side, shift) for (of, n), share in rows], axis=0))
 
 
 @lru_cache(maxsize=16)
@@ -461,14 +465,14 @@ def pair_g(pair: Pair, u: FloatArray, side: Side, shift: float) -> FloatArray:
     outer, logs_q = x * (1.0 - sign * (pair.eta_x + 4 * U)), np.log(q)
     found = np.zeros(u.size)
     for i, v in enumerate(u.tolist()):
-        if shift == 0 or v > 0.5:
+        if v > 0.5:
             found[i] = float(_log_sum(logs_q - v * outer)) + v * shift + math.log(eta) + sign * 16 * U * (1 + v * shift)
         else:
             y = np.minimum(v * (x - 1.0), 1e280)
             slope = np.abs(np.expm1(-y))
             slip = 2 * (pair.eta_x + 8 * U) * float(q @ (slope * np.minimum(v * x, 1e280)))
             total = (float(q @ _bend(y)) + v * pair.p_only) * (1.0 + sign * 1e-11) * eta + sign * slip
-            found[i] = math.log1p(max(total, 0.0)) * (1.0 + sign * 4 * U)
+            found[i] = math.log1p(max(total, 0.0)) * (1.0 + sign * 4 * U) - v * (1.0 - shift) * (1.0 - sign * 4 * U)
     return found
 
 
@@ -484,29 +488,12 @@ def _bend(y: FloatArray) -> FloatArray:
 
 def _leaf(node: Scheme, orders: FloatArray, side: Side) -> FloatArray:
     """log E_Q[X^a] of a mechanism, at real orders a <= 0 or a >= 1."""
-    known = next((function for kind, function in CLOSED.items() if isinstance(node, kind)), None)
-    got = known(node, orders) if known else _listed(node, orders, side)
-    return np.where((orders == 0) | (orders == 1), 0.0, out(got, side, 64))
+    return np.where((orders == 0) | (orders == 1), 0.0, out(_moments(node, orders, side), side, 64))
 
 
-def _gaussian(node: Gaussian | DiscreteGaussian, a: FloatArray) -> FloatArray:
-    """a (a-1)/2 (sensitivity/sigma)^2; on the integers too at whole orders, and at most that between [CKS20]."""
-    mu = node.sensitivity / node.sigma
-    return a * (a - 1) / 2 * mu * mu
-
-
-def _laplace(node: Laplace, a: FloatArray) -> FloatArray:
-    """a/(2a-1) e^((a-1) r) + (a-1)/(2a-1) e^(-a r), r = sensitivity/scale [Mironov 2017, Table II]; alike at 1 - a."""
-    r = node.sensitivity / node.scale
-    a = np.where(a < 0.5, 1 - a, a)
-    rest = np.where(a == 1, -np.inf, np.log(np.maximum(a - 1, 1e-300) / a) - (2 * a - 1) * r)
-    return np.log(a / (2 * a - 1)) + (a - 1) * r + np.log1p(np.exp(rest))
-
-
-CLOSED = {Gaussian: _gaussian, DiscreteGaussian: _gaussian, Laplace: _laplace}
-
-
-def _listed(node: Scheme, orders: FloatArray, side: Side) -> FloatArray:
+@singledispatch
+def _moments(node: Scheme, orders: FloatArray, side: Side) -> FloatArray:
+    """From its list of outcomes."""
     law = node.law(Ask(side, "remove", 0.1, 0.0, -1.0, -1.0)) if isinstance(node, Mechanism) else None
     if not isinstance(law, Pair):
         raise ValueError(
@@ -518,3 +505,20 @@ def _listed(node: Scheme, orders: FloatArray, side: Side) -> FloatArray:
     found = _log_sum(values) + sign * (law.eta_q + np.abs(orders) * (law.eta_x + 8 * U) + (law.loss.size + 64) * U)
     found = np.where((orders > 1) & (law.p_only > 0), np.inf, found)
     return np.where((orders < 0) & (law.q_only > 0), np.inf, found)
+
+
+@_moments.register(Gaussian)
+@_moments.register(DiscreteGaussian)
+def _(node: Gaussian | DiscreteGaussian, a: FloatArray, side: Side) -> FloatArray:
+    """a (a-1)/2 (sensitivity/sigma)^2; on the integers too at whole orders, and at most that between [CKS20]."""
+    mu = node.sensitivity / node.sigma
+    return a * (a - 1) / 2 * mu * mu
+
+
+@_moments.register
+def _(node: Laplace, a: FloatArray, side: Side) -> FloatArray:
+    """a/(2a-1) e^((a-1) r) + (a-1)/(2a-1) e^(-a r), r = sensitivity/scale [Mironov 2017, Table II]; alike at 1 - a."""
+    r = node.sensitivity / node.scale
+    a = np.where(a < 0.5, 1 - a, a)
+    rest = np.where(a == 1, -np.inf, np.log(np.maximum(a - 1, 1e-300) / a) - (2 * a - 1) * r)
+    return np.log(a / (2 * a - 1)) + (a - 1) * r + np.log1p(np.exp(rest))

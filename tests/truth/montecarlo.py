@@ -55,6 +55,9 @@ def values(
     return np.concatenate(found)
 
 
+__all__ = ["bernstein", "chernoff", "delta", "extrapolated", "transform", "transform_epsilon", "values"]
+
+
 def delta(
     sigma: float,
     steps: int,

@@ -1,7 +1,8 @@
 """Confidence bounds on delta of k-out-of-t allocation itself, for any picks, by importance sampling.
 
-The estimators and the bounds on their means are those of ``privloss.baselines``, which know the definition of the scheme
-and nothing of the engine; its docstring has the formulas, and ``tests/test_montecarlo.py`` tests them on known curves.
+The estimators and the bounds on their means are those of ``privloss.baselines``, which know the definition of the
+scheme and nothing of the engine; its docstring has the formulas, and ``tests/test_montecarlo.py`` tests them on known
+curves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Earlier bounds under one roof, each asked alike: ``baselines.rdp.epsilon(scheme, delta, direction="both")``.
 
-Every answer is a ``Bracket``: an upper bound has lower 0, a lower bound has upper inf (1 for delta), an estimate says in
-``reason`` how sure it is. To add a method, add a short file with a ``METHOD`` and name it here.
+Every answer is a ``Bracket``: an upper bound has lower 0, a lower bound has upper inf (1 for delta), an estimate says
+in ``reason`` how sure it is. To add a method, add a short file with a ``METHOD`` and name it here.
 
 >>> from privloss import Gaussian, baselines
 >>> epoch = Gaussian(1.0).allocate(1000)

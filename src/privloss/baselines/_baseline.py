@@ -39,8 +39,8 @@ REACHED = 1e-7  # of epsilon, where a search stops
 class Baseline(ABC, Generic[T]):
     """A method of others: what it is called, whose it is, what it takes for granted, what it costs.
 
-    * ``kind``: "upper" bounds have lower 0, and "lower" bounds upper inf (1 for delta); an "estimate" says in ``reason``
-      how sure it is.
+    * ``kind``: "upper" bounds have lower 0, and "lower" bounds upper inf (1 for delta); an "estimate" says in
+      ``reason`` how sure it is.
     * ``about``: what it speaks of, where that is not the scheme.
     * ``covers``, ``assumptions``, ``cost``: a few words each.
     * ``read``: takes a scheme apart, or refuses it by a ValueError of one sentence.
@@ -71,8 +71,8 @@ class Baseline(ABC, Generic[T]):
             raise TypeError(f"scheme must be a scheme, such as Gaussian(1.0), got {_check.show(scheme)}")
         try:
             return self.read(scheme)
-        except Uncovered as refusal:
-            raise ValueError(f"scheme must be {self.covers} for {self.name}, got {_check.show(scheme)}{refusal}") from None
+        except Uncovered:
+            raise ValueError(f"scheme must be {self.covers} for {self.name}, got {_check.show(scheme)}") from None
 
     @abstractmethod
     def _ends(self, given: str, value: float, setting: T, ways: tuple[Way, ...]) -> tuple[float, float, str]:
@@ -105,8 +105,8 @@ class Baseline(ABC, Generic[T]):
 
 @dataclass(frozen=True)
 class Bound(Baseline[T]):
-    """An upper or a lower bound: ``curve(setting, epsilon, way)`` is one on delta, and ``inverse(setting, delta, way)``,
-    for methods that have it, one on epsilon. One of the two is enough."""
+    """An upper or a lower bound: ``curve(setting, epsilon, way)`` is one on delta, and ``inverse(setting, delta,
+    way)``, for methods that have it, one on epsilon. One of the two is enough."""
 
     curve: Callable[[T, float, Way], float] | None = None
     inverse: Callable[[T, float, Way], float] | None = None
@@ -161,11 +161,11 @@ class Estimate(Baseline[T]):
 
 
 class Uncovered(Exception):
-    """Raised by ``read``; its text, if any, goes to the end of the sentence."""
+    """Raised by ``read``."""
 
 
 def searched(curve: Callable[[float], float], delta: float, above: bool) -> float:
-    """An epsilon with curve(epsilon) <= delta (``above``), or one with curve(epsilon) > delta, 0 where there is none."""
+    """An epsilon with curve(epsilon) <= delta (``above``), or one with curve(epsilon) > delta; 0 if there is none."""
     if curve(0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0
@@ -197,7 +197,7 @@ def values_of(name: str, values: ArrayLike, low: float, high: float) -> tuple[Fl
 class Shape:
     """``step.allocate(steps, picks).subsample(rate).repeat(rounds)``, what is left out being 1."""
 
-    step: Any
+    step: Any  # a scheme, of the kinds that the reader lets through
     steps: int
     picks: int
     rate: float

@@ -23,7 +23,7 @@ def inside(level: float, shift: float, steps: int) -> float:
 
 
 def gap(level: float, shifts: tuple[float, float], steps: int, epsilon: float, way: str) -> float:
-    """How much likelier than e^epsilon times the event is, rounded down: {max > level} for remove, its opposite for add.
+    """P(event) - e^epsilon Q(event), rounded down: {max > level} for remove, its opposite and its roles for add.
 
     The exponents are sums of logarithms, each relatively accurate to what its point's rounding does to a normal tail.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from privloss.baselines import _poisson
-from privloss.baselines._baseline import Shape as Shape
 from privloss.baselines._baseline import Way
 
 REFERENCE = "V. Feldman, M. Shenfeld, Privacy Amplification by Random Allocation, 2025"

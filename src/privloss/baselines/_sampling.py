@@ -8,9 +8,10 @@ K = e^epsilon. By symmetry the person may be put into the first ``picks`` steps.
 Every estimator has independent values in [0, most] whose mean is delta, so that ``chernoff`` and ``bernstein`` hold for
 every sample size. Gaussian steps, z = exp(mu y - mu^2/2) with mu = 1/sigma, may be drawn from another law:
 
-* ``leaning_right``, remove: the first ``picks`` steps with mean m >= mu, counted only where they are the largest of all,
-  times the number of sets, since each set is as often the largest. There X is at most their product e^A, A = mu Y -
-  picks mu^2/2 with Y their sum, so a value is at most C(t, k) e^(-m Y + picks m^2/2) (e^A - K)_+, of one maximum over Y.
+* ``leaning_right``, remove: the first ``picks`` steps with mean m >= mu, counted only where they are the largest of
+  all, times the number of sets, since each set is as often the largest. There X is at most their product e^A, A = mu Y
+  - picks mu^2/2 with Y their sum, so a value is at most C(t, k) e^(-m Y + picks m^2/2) (e^A - K)_+, which has one
+  maximum over Y.
 * ``leaning_left``, add: all steps with mean -h. By Maclaurin's inequality X >= (product of all z)^(picks/t), so X < 1/K
   only where the mean of the y_i is below -c, c = epsilon/(picks mu) - mu/2, and the weight is at most
   e^(t (h^2/2 - h c)).
@@ -32,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Ranks = NDArray[np.int64]
 CHUNK = 2 * 10**6
 
 
@@ -54,8 +56,7 @@ def mean_product(z: Array, picks: int) -> Array:
     e_j/C(i+1, j) from e_j/C(i, j) and e_(j-1)/C(i, j-1), one column after another: steps * picks products a row.
     """
     if picks == 1:
-        first: Array = z.mean(axis=1)
-        return first
+        return np.asarray(z.mean(axis=1))
     steps = z.shape[1]
     means = np.zeros((picks + 1, z.shape[0]))
     means[0] = 1.0
@@ -63,7 +64,7 @@ def mean_product(z: Array, picks: int) -> Array:
         top = min(picks, i + 1)
         shares = np.arange(1, top + 1)[:, None] / (i + 1)
         means[1 : top + 1] += shares * (z[:, i] * means[:top] - means[1 : top + 1])
-    return means[picks]
+    return np.asarray(means[picks])
 
 
 def gain(x: Array, k: float, direction: str) -> Array:
@@ -119,7 +120,7 @@ def leaning_left(sigma: float, steps: int, picks: int, epsilon: float, h: float)
     return Estimator(draw, exp(steps * (h * h / 2 - h * c)))
 
 
-def above(sigma: float, steps: int, epsilon: float, ranks: Array | None = None) -> Estimator:
+def above(sigma: float, steps: int, epsilon: float, ranks: Ranks | None = None) -> Estimator:
     """For remove and one pick: given that the largest of all is above c; all steps, or those of certain ``ranks``."""
     mu, k, others = 1 / sigma, exp(epsilon), steps - 1
     c = epsilon / mu + mu / 2
@@ -148,7 +149,7 @@ def above(sigma: float, steps: int, epsilon: float, ranks: Array | None = None) 
     return Estimator(draw, most, biased=ranks is not None)
 
 
-def _ranked(generator: np.random.Generator, below: Array, ranks: Array, others: int, mu: float) -> Array:
+def _ranked(generator: np.random.Generator, below: Array, ranks: Ranks, others: int, mu: float) -> Array:
     """An upper bound on the sum of e^(mu y): each of the ``ranks``, from the top, stands for those up to the next."""
     total, place = np.zeros(below.size), 1
     for rank, following in zip(ranks.tolist(), [*ranks[1:].tolist(), others + 1], strict=True):
@@ -174,7 +175,7 @@ def _looked_up(tail: Array) -> Array:
     return np.where(tail < 0.99, found, from_above(tail))
 
 
-def ranks_for(others: int) -> Array:
+def ranks_for(others: int) -> Ranks:
     """One by one at first, then ever further apart: a few hundred of any number."""
     near = np.arange(1, min(others, 100) + 1)
     far = np.unique(np.geomspace(100, max(others, 100), 150).astype(np.int64))

@@ -1,9 +1,9 @@
 """Renyi divergences of k-out-of-t Gaussian steps without the reduction to one pick.
 
-Remove, whole orders a >= 2: D_a <= log E exp(a |S & S'| mu^2/2) over independent sets S, S' of k of t steps. Proof: E X^a
-is the mean over S_1..S_a of exp(mu^2 sum over pairs of |S_i & S_j|), and that sum is half the sum over i of sum over j
-of |S_i & S_j|; by Hölder's inequality the mean is at most that for one i, a times as large, and given S_i the others
-are independent. At order 2 it is an equality.
+Remove, whole orders a >= 2: D_a <= log E exp(a |S & S'| mu^2/2) over independent sets S, S' of k of t steps. Proof:
+E X^a is the mean over S_1..S_a of exp(mu^2 sum over pairs of |S_i & S_j|), and that sum is half the sum over i of the
+sum over j of |S_i & S_j|; by Hölder's inequality the mean is at most that for one i, a times as large, and given S_i
+the others are independent. At order 2 it is an equality.
 
 Add: D_a <= (a-1) k^2 mu^2/(2t) + k mu^2/2 and a k mu^2/2, by Jensen's inequality for the logarithm and for the power.
 ``published_add`` is the formula of the authors' implementations, an approximation: it lies below the divergence where
@@ -11,33 +11,36 @@ steps tell much, as at sigma = 1, t = 10, order 2, and so is not used as a bound
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from privloss._mechanisms import Gaussian
-from privloss._pair import U
+from privloss._pair import FloatArray, U
 from privloss.baselines._baseline import Bound, Shape, Way, reading
 from privloss.baselines._rdp import LARGE, Divergences
 
 
 def remove(mu: float, steps: int, picks: int, order: int) -> float:
     """log E exp(order mu^2/2 times the number of steps that two sets share), hypergeometric; rounded up."""
-    least = max(0, 2 * picks - steps)
-    gain = order * mu * mu / 2
-    terms, log_odds = [], 0.0
-    for shared in range(least, picks + 1):  # C(k, i) C(t-k, k-i), from one i to the next
-        terms.append(log_odds + (shared - least) * gain)
-        left = picks - shared
-        if left:
-            log_odds += math.log(left / (shared + 1)) + math.log(left / (steps - 2 * picks + shared + 1))
-    ways = [term - (i * gain) for i, term in enumerate(terms)]
-    total = _log_sum(terms) - _log_sum(ways) + least * gain
-    return total + U * (64 + 16 * picks) * (1 + max(map(abs, terms)) + abs(total))
+    shared, ways = hypergeometric(steps, picks)
+    terms = ways + shared * (order * mu * mu / 2)
+    total = _log_sum(terms) - _log_sum(ways)
+    return total + U * (64 + 16 * shared.size) * (1 + float(np.max(np.abs(terms))) + abs(total))
 
 
-def _log_sum(terms: list[float]) -> float:
-    top = max(terms)
-    return top + math.log(math.fsum(math.exp(term - top) for term in terms))
+@lru_cache(maxsize=8)
+def hypergeometric(steps: int, picks: int) -> tuple[FloatArray, FloatArray]:
+    """How many steps two sets share, and log C(k, i) C(t-k, k-i) up to a constant: sums of logarithms of ratios."""
+    shared = np.arange(max(0, 2 * picks - steps), picks + 1, dtype=np.float64)
+    i = shared[:-1]
+    ratios = (picks - i) / (i + 1) * ((picks - i) / (steps - 2 * picks + i + 1))
+    return shared, np.concatenate(([0.0], np.cumsum(np.log(ratios))))
+
+
+def _log_sum(terms: FloatArray) -> float:
+    top = float(np.max(terms))
+    return top + math.log(float(np.exp(terms - top).sum()))
 
 
 def add(mu: float, steps: int, picks: int, order: float) -> float:

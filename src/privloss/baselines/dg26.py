@@ -1,7 +1,7 @@
 """Monte Carlo with the ratio by a dynamic program over steps, without importance sampling.
 
-DG26 analyses subsampling with memory (b-min-sep) under banded noise: samples of the scheme itself, the likelihood ratio of
-each by a dynamic program along the Markov chain of who takes part when. For k-out-of-t with independent noise the
+DG26 analyses subsampling with memory (b-min-sep) under banded noise: samples of the scheme itself, the likelihood ratio
+of each by a dynamic program along the Markov chain of who takes part when. For k-out-of-t with independent noise the
 state is the number of steps chosen so far, and the program computes the elementary symmetric polynomial of the ratios,
 which is what is done here: steps * picks operations a sample. Low deltas need about 1/delta samples.
 """

@@ -1,4 +1,4 @@
-"""The divergences of the dominating pair itself: remove by its Renyi moments at whole orders, add by Jensen's inequality.
+"""The divergence of the dominating pair itself: remove by Renyi moments at whole orders, add by Jensen's inequality.
 
 FS25 sums over the partitions of each order; the power of a series (``privloss._renyi``) has the same value. Several
 picks are as many groups of floor(steps/picks).
@@ -7,14 +7,16 @@ picks are as many groups of floor(steps/picks).
 import math
 
 from privloss._mechanisms import Gaussian
+from privloss._scheme import Scheme
 from privloss.baselines._baseline import Bound, Shape, Way, reading, searched
 from privloss.baselines._fs25 import REFERENCE
 from privloss.baselines._jensen import jensen
 from privloss.baselines._rdp import best, divergences
 
 
-def _scheme(setting: Shape):  # type: ignore[no-untyped-def]
-    return setting.step.allocate(setting.block).repeat(setting.picks * setting.rounds)
+def _scheme(setting: Shape) -> Scheme:
+    whole: Scheme = setting.step.allocate(setting.block).repeat(setting.picks * setting.rounds)
+    return whole
 
 
 def _curve(setting: Shape, epsilon: float, way: Way) -> float:

@@ -1,14 +1,15 @@
-"""Given all earlier outputs, the next step is the chosen one with a probability of at most e^(2g)/t, but for rare outputs.
+"""Given the earlier outputs, the next step is the chosen one with a probability of at most e^(2g)/t, but for rare ones.
 
 So delta is at most that of Poisson subsampling at that rate, plus the mass of the rare outputs, which the add direction
-of the allocation itself bounds: delta_add(g) e^-g/(e^g - 1) for remove and delta_add(g) e^g/(e^g - 1) for add, times the
-number of groups (FS25, Theorem 4.3). delta_add is the smaller of the decomposition's and, for Gaussians, Jensen's.
+of the allocation itself bounds: delta_add(g) e^-g/(e^g - 1) for remove and delta_add(g) e^g/(e^g - 1) for add, times
+the number of groups (FS25, Theorem 4.3). delta_add is the smaller of the decomposition's and, for Gaussians, Jensen's.
 Half of delta goes to the rare outputs, as in the authors' own implementation.
 """
 
 import math
 
 from privloss._mechanisms import Gaussian
+from privloss._scheme import Scheme
 from privloss.baselines import _poisson
 from privloss.baselines._baseline import Bound, Shape, Way, reading, searched
 from privloss.baselines._fs25 import REFERENCE, decomposed
@@ -22,13 +23,14 @@ def _rare(setting: Shape, g: float, way: Way) -> float:
     seen = decomposed(setting.step, setting.block, g, "add")
     if type(setting.step) is Gaussian:
         seen = min(seen, jensen(setting.step.sensitivity / setting.step.sigma, setting.block, 1, g))
-    weight = math.exp(-g if way == "remove" else g) / math.expm1(g)
+    weight = 1 / -math.expm1(-g) if way == "add" else math.exp(-2 * min(g, 300.0)) / -math.expm1(-g)
     return setting.picks * setting.rounds * seen * weight * (1 + 1e-13)
 
 
-def _twin(setting: Shape, g: float):  # type: ignore[no-untyped-def]
-    rate = min(math.exp(2 * g) * (1 + 1e-14) / setting.block, 1.0)
-    return setting.step.subsample(rate).repeat(setting.block * setting.picks * setting.rounds)
+def _twin(setting: Shape, g: float) -> Scheme:
+    rate = min(math.exp(min(2 * g, 300.0)) * (1 + 1e-14) / setting.block, 1.0)
+    twin: Scheme = setting.step.subsample(rate).repeat(setting.block * setting.picks * setting.rounds)
+    return twin
 
 
 def _curve(setting: Shape, epsilon: float, way: Way) -> float:

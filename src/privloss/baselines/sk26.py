@@ -36,8 +36,8 @@ def _inverse(setting: Shape, delta: float, way: Way) -> float:
 METHOD = Bound(
     name="sk26",
     year=2026,
-    reference="J. Schuchardt, N. Kalinin, Sampling-Free Privacy Accounting for Matrix Mechanisms under Random Allocation, "
-    "2026",
+    reference="J. Schuchardt, N. Kalinin, Sampling-Free Privacy Accounting for Matrix Mechanisms under Random "
+    "Allocation, 2026",
     kind="upper",
     covers="Gaussian, Laplace or discrete Gaussian steps, one of several, perhaps subsampled and repeated",
     assumptions="independent noise; remove; orders up to steps + 1, at most 256",
