@@ -1,7 +1,7 @@
 """docs/reproduction.md and what it shows, from the results of `privloss reproduce`.
 
-`python3 scripts/reproduction.py RESULTS` takes the folder that `privloss reproduce all --out RESULTS` wrote: it copies the
-data, draws the vector pictures and writes the page. Without RESULTS it does so from the data in docs/reproduction/, so
+With RESULTS, the folder that `privloss reproduce all --out RESULTS` wrote, it copies the data, draws the vector
+pictures and writes the page. Without RESULTS it does so from the data in docs/reproduction/, so
 that a change of style, or of a claim, needs no new computation. Run it with an environment that has the extra plot.
 """
 

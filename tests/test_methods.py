@@ -27,10 +27,10 @@ def test_methods_side_by_side(tmp_path: Path) -> None:
     for row in rows:
         scheme = pl.Gaussian(row["sigma"]).allocate(20)
         alone = {
-            "engine": lambda scheme=scheme: scheme.epsilon(1e-6),
-            "dco25": lambda scheme=scheme: baselines.dco25.epsilon(scheme, 1e-6),
-            "paper": lambda scheme=scheme: paper.epsilon(scheme, 1e-6, alpha=0.05, beta=1e-9),
-        }[row["method"]]()
+            "engine": scheme.epsilon(1e-6),
+            "dco25": baselines.dco25.epsilon(scheme, 1e-6),
+            "paper": paper.epsilon(scheme, 1e-6, alpha=0.05, beta=1e-9),
+        }[row["method"]]
         assert (row["lower"], row["upper"]) == (alone.lower, alone.upper)
         assert row["error"] is None
     assert [{**row, "seconds": 0} for row in look(grid, tmp_path / "journal.sqlite")] == [

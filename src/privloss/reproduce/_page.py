@@ -12,18 +12,18 @@ from privloss.reproduce._run import VERDICTS, catalogue
 
 _OPENING = """# The paper's figures, computed anew
 
-Every figure and table of the paper, and some that go further: picture, what is claimed, and what was measured. Each verdict is
-the code's, from the numbers in the data file, and one command makes it all again:
+Every figure and table of the paper, and some that go further: picture, what is claimed, and what was measured. Each
+verdict is the code's, from the numbers in the data file, and one command makes it all again:
 
     privloss reproduce NAME ... [--quick] [--out DIR]
 
-Shades are brackets: the value lies in them, rounding errors included. Where several steps are chosen the lower end is one of the
-[reduction](looseness.md) to one pick a block. What other methods answer is as on [their page](bounds.md).
+Shades are brackets: the value lies in them, rounding errors included. Where several steps are chosen the lower end is
+one of the [reduction](looseness.md) to one pick a block. What other methods answer is as on [their page](bounds.md).
 """
 
 
 def page(results: Path) -> str:
-    """``results`` has the verdicts, and the pictures and data files beside them; the page goes into the folder above."""
+    """``results`` has the verdicts, the pictures and the data files; the page goes into the folder above."""
     verdicts: Mapping[str, Any] = json.loads((results / VERDICTS).read_text(encoding="utf-8"))
     made = [figure for figure in catalogue() if figure.name in verdicts]
     every = [claim for figure in made for claim in verdicts[figure.name]["claims"]]
@@ -44,7 +44,7 @@ def _held(claims: Sequence[Mapping[str, Any]]) -> int:
 def _missed(made: Sequence[Figure], verdicts: Mapping[str, Any]) -> list[str]:
     """Those that do not hold come first: nobody should have to look for them."""
     rows = [
-        f"| [{figure.name}](#{figure.name.lower()}) | {claim['says']} | {claim['number']} | {claim['known'] or 'not known'} |"
+        f"| [{figure.name}](#{figure.name.lower()}) | {claim['says']} | {claim['number']} | {claim['known']} |"
         for figure in made
         for claim in verdicts[figure.name]["claims"]
         if not claim["holds"]
@@ -54,7 +54,8 @@ def _missed(made: Sequence[Figure], verdicts: Mapping[str, Any]) -> list[str]:
 
 
 def _section(figure: Figure, told: Mapping[str, Any], folder: str) -> str:
-    lines = [f"### {figure.name}\n", f"![{figure.title}]({folder}/{figure.name}.svg)\n", f"{figure.title}. {figure.note}\n"]
+    picture = f"![{figure.title}]({folder}/{figure.name}.svg)"
+    lines = [f"### {figure.name}\n", f"{picture}\n", f"{figure.title}. {figure.note}\n"]
     lines += ["| claim | verdict | measured |", "|---|---|---|"]
     for claim in told["claims"]:
         says = claim["says"] + (" (ours)" if claim["ours"] and not figure.further else "")
