@@ -63,7 +63,10 @@ def _draw(data: Data, canvas: Any) -> None:
     for axes, count in zip(panels, steps, strict=True):
         shown = data.where(steps=count)
         for picks, color in zip(shown.values("picks"), colors, strict=False):
-            found = [(row["epsilon"], low, high) for low, high, row in _pairs(shown.where(picks=picks))]
+            every = _pairs(shown.where(picks=picks))
+            found = [
+                (row["epsilon"], low, high) for low, high, row in every if high < 1.3 * low
+            ]  # else they say nothing
             along = [epsilon for epsilon, *_ in found]
             middle = [(low * high) ** 0.5 for _, low, high in found]
             off = [
@@ -71,7 +74,7 @@ def _draw(data: Data, canvas: Any) -> None:
                 [high - m for m, (_, _, high) in zip(middle, found, strict=True)],
             ]
             axes.errorbar(along, middle, off, color=color, marker=".", capsize=2, linewidth=1)
-            last = (along[-1], middle[-1])
+            last = (along[-1], middle[-1]) if along else (1.0, 1.0)
             axes.annotate(f" $k$ = {picks}", last, xytext=(4, 0), textcoords="offset points", va="center", color=color)
         axes.axhline(1, color=_style.GREY, linewidth=0.8)
         axes.set(title=f"$t$ = {count} steps", xlabel="privacy $\\varepsilon$")
