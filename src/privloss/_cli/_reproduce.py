@@ -9,7 +9,7 @@ from typing import Any
 from privloss._check import count
 from privloss._cli._command import Command
 from privloss._cli._flags import whole
-from privloss._cli._print import Line, write
+from privloss._cli._print import Line, flush, write
 
 _ALL = "all"
 
@@ -39,11 +39,13 @@ def _run(args: argparse.Namespace) -> int:
     _run.check(folder)
     if not args.quiet:
         write([Line(_beforehand(chosen, args)), Line("")])
+        flush()
     surprises = 0
     for each in chosen:
         made = _run.run(each.name, folder, quick=args.quick, jobs=args.jobs, quiet=args.quiet, journal=args.journal)
         surprises += made.surprises
         write(_brief(made) if args.quiet else _told(made))
+        flush()
     return 1 if surprises else 0
 
 
