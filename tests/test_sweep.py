@@ -423,6 +423,7 @@ def test_a_sweep_waits_for_what_another_does(journal: Path, asked: list[_point.P
         book.store([other])
         time.sleep(2 * _run.LOOK)
         assert late.is_alive()
+        assert [row["lower"] is None for row in look(response(), journal)] == [False, True, *4 * [False]]
     late.join()  # on leaving, the second was let go
     assert len(asked) == 5
     assert (rows[0][0]["lower"], rows[0][0]["upper"]) == (1.0, 2.0)
