@@ -93,8 +93,8 @@ def _spacing(summands: Sequence[tuple[Variable, int]], bins: int, cut: float, sh
 
 def _values(variable: Variable, spacing: float, cut: float, side: Side) -> tuple[FloatArray, float]:
     """Masses at 0, h, 2h, ... and at inf: e^X rounded up, or down, onto the even grid."""
-    last = math.ceil(math.exp(min(variable.reach(cut)[1], FARTHEST)) / spacing)
-    points = np.log(spacing) + np.log(np.arange(1, max(last, 2) + 1))
+    last = math.ceil(math.exp(min(variable.reach(cut)[1], FARTHEST)) / spacing) + 1  # not an ulp below the last atom
+    points = np.log(spacing) + np.log(np.arange(1, last + 1))
     if side == "upper":
         bottom, mass, top = variable.cells(points, side)
         return np.concatenate(([bottom], mass[:-1])), top + float(mass[-1])

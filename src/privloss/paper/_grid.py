@@ -38,6 +38,7 @@ def disc_dist(variable: Variable, alpha: float, beta: float, side: Side = "upper
         raise ValueError(f"alpha must be at least {least:.3g} a grid step for losses {lo:g} to {hi:g}, got {alpha!r}")
     count = math.ceil((hi - lo) / alpha) + 1
     points: FloatArray = lo + alpha * np.arange(count, dtype=np.float64)
+    points[-1] = max(points[-1], hi)  # an ulp below, for which an atom there would go to inf
     margin = rounding(points) + 2 * variable.slip
     if not alpha > 64 * margin:
         raise ValueError(f"alpha must be at least {64 * margin:.3g} a grid step, as doubles are spaced, got {alpha!r}")

@@ -393,9 +393,11 @@ class Pushed(Variable):
         return Cells(0.0, mass, got.top)
 
     def reach(self, tail: float) -> tuple[float, float]:
-        lo, hi = subsampled_loss(np.array(self.of.reach(tail)), self.rate)
+        ends = subsampled_loss(np.array(self.of.reach(tail)), self.rate)
+        margin = 2 * rounding(np.append(ends, self.floor))  # beyond: an atom there must not fall off the grid
         bottom = self.of.cells(np.zeros(1), "upper").bottom
-        return (self.floor if bottom > tail else float(lo)), float(hi)
+        lo = self.floor if bottom > tail else max(float(ends[0]) - margin, self.floor)
+        return lo, float(ends[1]) + margin
 
 
 @dataclass(frozen=True, eq=False)
