@@ -232,6 +232,8 @@ def test_guarantees_as_inputs() -> None:
     assert composed.epsilon(1e-6).upper == pytest.approx(baselines.zcdp(0.5).epsilon(1e-6).upper, rel=1e-9)
     assert composed.epsilon(0.0).upper == math.inf
     assert composed.epsilon(1.0).upper == 0.0
+    with pytest.raises(TypeError, match="delta must be a number"):
+        composed.epsilon([0.1, 0.2])  # type: ignore[arg-type]
     for wrong in (0.0, -1.0, math.inf):
         with pytest.raises(ValueError, match="must be positive and finite"):
             baselines.zcdp(wrong)
@@ -353,8 +355,9 @@ def test_the_ends_of_the_range(method: Any) -> None:
     assert not np.isnan(end).any()
     assert np.all(end[1:] <= end[:-1]) or method.kind == "lower"
     assert found.upper[0] == math.inf if method.kind == "upper" else found.lower[0] == 0.0
-    deltas = method.delta(scheme, [0.0, 0.1, 1.0, 50.0, 1e4], way)
+    deltas = method.delta(scheme, [0.0, 0.1, 1.0, 50.0, 1e4, math.inf], way)
     assert not np.isnan(deltas.upper).any()
+    assert not np.isnan(deltas.lower).any()
     assert np.all((deltas.lower >= 0) & (deltas.upper <= 1))
     assert found.safe == deltas.safe == ("upper" if method.kind == "upper" else "lower")
 

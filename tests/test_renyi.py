@@ -168,6 +168,15 @@ def test_the_ends_of_the_range() -> None:
     assert pl.Gaussian(1e9).allocate(3).renyi(2).upper < 1e-12
 
 
+def test_depth_is_no_obstacle() -> None:
+    scheme: Scheme = pl.Gaussian(1.0)
+    for _ in range(20):
+        scheme = scheme.allocate(2).repeat(2)
+    for way in WAYS:
+        found = scheme.renyi(2, direction=way)
+        assert 0 < found.lower <= found.upper < inf
+
+
 @pytest.mark.parametrize("order", [1, 1.0, 0.5, -2, float("nan"), 1e6])
 def test_wrong_orders_are_refused(order: float) -> None:
     with pytest.raises(ValueError, match="order must be"):

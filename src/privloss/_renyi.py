@@ -320,7 +320,7 @@ def _integrals(node: Scheme, orders: Sequence[int], side: Side) -> FloatArray:
     most = int(wanted.max())
     if most == 0:
         return np.zeros(wanted.size)
-    if side == "upper" and _worst(node, float(most)) == math.inf:
+    if side == "upper" and worst(node, float(most)) == math.inf:
         return np.where(wanted == 0, 0.0, np.inf)
     last = math.ceil(math.log(4.0 * most + 64.0) / math.log(CELL))
     near: FloatArray = np.concatenate(([0.0], CELL ** np.arange(-150, last + 1)))
@@ -362,12 +362,18 @@ def _beyond(node: Scheme, orders: IntArray, end: float) -> FloatArray:
     for i, s in enumerate(orders.tolist()):
         for more in 2.0 ** np.arange(13):
             r = s + 0.5 * more
-            bound = _worst(node, r) + r * (math.log(r) - 1) + (s - r) * math.log(end) - math.log(r - s)
+            bound = worst(node, r) + r * (math.log(r) - 1) + (s - r) * math.log(end) - math.log(r - s)
             found[i] = min(found[i], bound - math.lgamma(max(s, 1)))
     return found
 
 
 # An upper bound on log E X^-r at any real r: of a mean by Jensen's inequality, in two ways.
+
+
+@lru_cache(maxsize=10_000)
+def worst(node: Scheme, r: float) -> float:
+    """Kept, since a mean of means asks the same of its parts along many ways."""
+    return _worst(node, r)
 
 
 @singledispatch
@@ -378,12 +384,12 @@ def _worst(node: Scheme, r: float) -> float:
 
 @_worst.register
 def _(node: Repeat, r: float) -> float:
-    return node.rounds * _worst(node.of, r)
+    return node.rounds * worst(node.of, r)
 
 
 @_worst.register
 def _(node: Compose, r: float) -> float:
-    return math.fsum(_worst(part, r) for part in node.parts)
+    return math.fsum(worst(part, r) for part in node.parts)
 
 
 @_worst.register
@@ -393,19 +399,19 @@ def _(node: Swap, r: float) -> float:
 
 @_worst.register
 def _(node: Subsample, r: float) -> float:
-    return min(_worst(node.of, r), -r * math.log1p(-node.rate) if node.rate < 1 else math.inf)
+    return min(worst(node.of, r), -r * math.log1p(-node.rate) if node.rate < 1 else math.inf)
 
 
 @_worst.register
 def _(node: Allocate, r: float) -> float:
     if node.picks > 1:
-        return _worst(allocate(node.of, node.steps, node.picks), r)
-    return min(_worst(node.of, r), node.steps * _worst(node.of, r / node.steps))
+        return worst(allocate(node.of, node.steps, node.picks), r)
+    return min(worst(node.of, r), node.steps * worst(node.of, r / node.steps))
 
 
 @_worst.register
 def _(node: Allocation, r: float) -> float:
-    return max(_worst(of, r) for of, _ in node.parts)
+    return max(worst(of, r) for of, _ in node.parts)
 
 
 # log E e^(-u (X - shift)), with shift 1 or 0.

@@ -32,6 +32,7 @@ Kind = Literal["upper", "lower", "estimate"]
 BISECTIONS = 45
 HALVINGS = 20  # of log delta: to a thousandth of it
 LARGEST = 2.0**14  # epsilon from which a search gives up
+FAR = 600.0  # stands for an infinite epsilon
 REACHED = 1e-7  # of epsilon, where a search stops
 
 
@@ -120,6 +121,8 @@ class Bound(Baseline[T]):
 
     def one(self, given: str, value: float, setting: T, way: Way) -> float:
         """The bound in one direction."""
+        if value == math.inf:  # delta falls with epsilon
+            return self.one(given, FAR, setting, way) if self.kind == "upper" else 0.0
         if given == "epsilon":
             if self.curve is not None:
                 return min(max(self.curve(setting, value, way), 0.0), 1.0)

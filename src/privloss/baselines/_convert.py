@@ -24,7 +24,6 @@ from privloss._bracket import Bracket
 from privloss._mechanisms import Gaussian
 from privloss._pair import FloatArray, U
 from privloss._scheme import Scheme
-from privloss.baselines._baseline import values_of
 
 
 def epsilon_from(orders: FloatArray, divergences: FloatArray, delta: float) -> float:
@@ -77,14 +76,13 @@ class RenyiCurve:
         return RenyiCurve(lambda order: rounds * self.divergence(order) * (1 + 2 * U), self.orders)
 
     def epsilon(self, delta: float) -> Bracket:
-        (value, *_), _ = values_of("delta", delta, 0.0, 1.0)
-        known = {0.0: math.inf, 1.0: 0.0}.get(float(value))
-        upper = epsilon_from(*self._values(), float(value)) if known is None else known
+        delta = _check.probability(delta=delta)
+        known = {0.0: math.inf, 1.0: 0.0}.get(delta)
+        upper = epsilon_from(*self._values(), delta) if known is None else known
         return Bracket(0.0, upper, reason="upper bound of rdp, on any mechanism with these divergences")
 
     def delta(self, epsilon: float) -> Bracket:
-        (value, *_), _ = values_of("epsilon", epsilon, 0.0, math.inf)
-        upper = delta_from(*self._values(), float(value))
+        upper = delta_from(*self._values(), _check.nonnegative(epsilon=epsilon))
         return Bracket(0.0, upper, reason="upper bound of rdp, on any mechanism with these divergences")
 
 
