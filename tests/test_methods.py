@@ -85,6 +85,14 @@ def test_noise_that_is_never_enough(tmp_path: Path) -> None:
     assert "must be reachable by cghlkkmsz24" in row["error"]
 
 
+def test_noise_for_an_advantage_is_the_engines(tmp_path: Path) -> None:
+    grid = {**GRID, "question": "sigma", "advantage": 0.1, "parameters": {"steps": 20}, "method": ["dco25", "engine"]}
+    del grid["delta"]
+    theirs, ours = sweep(grid, 1, tmp_path / "journal.sqlite", quiet=True)
+    assert "got an advantage" in theirs["error"]
+    assert ours["error"] is None
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

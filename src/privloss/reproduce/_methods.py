@@ -168,13 +168,15 @@ def _geometric(scheme: Any, bins: int, beta: float, way: str, side: Any) -> Any:
 _MADE = {"geometric": _geometric, "fft": _fft}
 
 _HERE = "privloss.reproduce._methods"
+_THERE = (_HERE, "privloss.baselines")
+_GRIDS = (_HERE, "privloss.paper")
 _EPSILON = ("epsilon",)
 METHODS = [
-    Method("against_poisson", _HERE, against_poisson, (), _EPSILON),
-    Method("one_look", _HERE, one_look, ("spacing",), _EPSILON),
-    Method("monte_carlo_mean", _HERE, monte_carlo_mean, ("samples", "seed"), ("delta",)),
-    Method("published_rdp", _HERE, published_rdp, (), ("epsilon", "sigma")),
-    Method("geometric", _HERE, partial(_gridded, ("geometric",)), ("bins", "beta"), _EPSILON),
-    Method("fft", _HERE, partial(_gridded, ("fft",)), ("fft_bins", "beta"), _EPSILON),
-    Method("both_grids", _HERE, partial(_gridded, ("geometric", "fft")), ("bins", "fft_bins", "beta"), _EPSILON),
+    Method("against_poisson", (_HERE,), against_poisson, (), _EPSILON),
+    Method("one_look", (_HERE,), one_look, ("spacing",), _EPSILON),
+    Method("monte_carlo_mean", _THERE, monte_carlo_mean, ("samples", "seed"), ("delta",)),
+    Method("published_rdp", _THERE, published_rdp, (), ("epsilon", "sigma")),
+    Method("geometric", _GRIDS, partial(_gridded, ("geometric",)), ("bins", "beta"), _EPSILON),
+    Method("fft", _GRIDS, partial(_gridded, ("fft",)), ("fft_bins", "beta"), _EPSILON),
+    Method("both_grids", _GRIDS, partial(_gridded, ("geometric", "fft")), ("bins", "fft_bins", "beta"), _EPSILON),
 ]

@@ -33,13 +33,13 @@ Asked = dict[str, Any]
 class Method:
     """``answer(question, scheme, asked)``, where ``asked`` has the given values, the direction and the settings.
 
-    * ``room``: the module, or the folder of modules, that answers come from.
+    * ``rooms``: the modules, or the folders of modules, that answers come from, besides the engine.
     * ``settings``: parameters that are the method's, not the scheme's.
     * ``questions``: those that it answers; "sigma" is searched for among the answers to "epsilon".
     """
 
     name: str
-    room: str
+    rooms: tuple[str, ...]
     answer: Callable[[str, Scheme, Asked], Bracket]
     settings: tuple[str, ...] = ()
     questions: tuple[str, ...] = ("epsilon", "delta", "sigma")
@@ -59,8 +59,8 @@ def methods() -> dict[str, Method]:
     found = [_OWN]
     for each in import_module("privloss.baselines").METHODS:
         settings = ("samples", "confidence", "seed") if hasattr(each, "using") else ()
-        found.append(Method(each.name, "privloss.baselines", partial(_baseline, each), settings))
-    found.append(Method("paper", "privloss.paper", _paper, ("alpha", "beta")))
+        found.append(Method(each.name, ("privloss.baselines",), partial(_baseline, each), settings))
+    found.append(Method("paper", ("privloss.paper",), _paper, ("alpha", "beta")))
     for room in _MORE:
         found += import_module(room).METHODS
     return {method.name: method for method in found}
@@ -68,10 +68,13 @@ def methods() -> dict[str, Method]:
 
 @cache
 def source(name: str) -> str:
-    """A hash of the sources of a method's room."""
-    file = Path(str(import_module(find(name).room).__file__))
-    paths = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
-    return hashlib.sha256(b"".join(path.read_bytes().replace(b"\r\n", b"\n") for path in paths)).hexdigest()[:16]
+    """A hash of the sources of a method's rooms."""
+    digest = hashlib.sha256()
+    for room in find(name).rooms:
+        file = Path(str(import_module(room).__file__))
+        for path in sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]:
+            digest.update(path.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()[:16]
 
 
 def answer(name: str, question: str, scheme: Callable[..., Scheme], asked: Asked) -> Bracket:
@@ -90,6 +93,8 @@ def answer(name: str, question: str, scheme: Callable[..., Scheme], asked: Asked
 
 def _threshold(method: Method, scheme: Callable[..., Scheme], asked: Asked) -> Bracket:
     """Between the least noise tried that the method says is enough, and the most that it says is not."""
+    if "epsilon" not in asked:
+        raise ValueError(f"the noise that {method.name} asks for is for an epsilon and a delta, got an advantage")
     target, rtol = asked.pop("epsilon"), max(asked.pop("rtol"), 1e-9)
     enough, short, at = math.inf, 0.0, 1.0
     for _ in range(_STEPS):
@@ -128,4 +133,4 @@ def _paper(question: str, scheme: Scheme, asked: Asked) -> Bracket:
     return ask(scheme, asked[_GIVEN[question]], direction=asked["direction"], **given)
 
 
-_OWN = Method(ENGINE, "privloss._questions", _engine, ("rtol", "atol"), _EVERY)
+_OWN = Method(ENGINE, (), _engine, ("rtol", "atol"), _EVERY)
