@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from privloss.reproduce import _style
@@ -11,7 +12,6 @@ from privloss.reproduce._figure import Claim, Figure, Part, Verdict
 NOISES = [0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.3, 1.6, 2, 2.5, 3.2, 4]
 STEPS = [10, 100, 1000]
 BY = ("noise", "steps")
-BOTH = {"allocation": (_style.BLUE, "-"), "Poisson": (_style.ORANGE, "--")}
 
 
 def parts(mechanisms: list[str], noises: list[float], steps: list[int]) -> list[Part]:
@@ -107,38 +107,44 @@ def claims(gaussian: str, laplace: str, limit: float = 1.15, *, ours: bool = Fal
     )
 
 
-def draw(data: Data, canvas: Any) -> None:
-    mechanisms, steps = list(dict.fromkeys(data["mechanism"])), data.values("steps")
-    panels = canvas.subplots(2, len(mechanisms), sharex=True, height_ratios=(3, 2))
-    shades = dict(zip(steps, (_style.SKY, _style.BLUE, _style.BLACK, _style.RED), strict=False))
-    for (top, bottom), mechanism in zip(panels.T, mechanisms, strict=True):
-        lines, below = [], []
-        for count in steps:
-            shown = data.where(mechanism=mechanism, steps=count)
-            for scheme, (_, dashes) in BOTH.items():
-                line = _style.band(top, shown.where(scheme=scheme), "noise", shades[count], dashes)
-                if scheme == "allocation":
-                    lines.append((line, f"$t$ = {_style.short(count)}"))
-            over = Data(
-                {"noise": a["noise"], "lower": a["lower"] / b["upper"], "upper": a["upper"] / b["lower"]}
-                for a, b in pairs(shown, mechanism)
-            )
-            below.append(_style.band(bottom, over, "noise", shades[count]))
-        bottom.axhline(1, color=_style.GREY, linewidth=0.8)
-        top.set(yscale="log", title=f"{mechanism} (dashes: Poisson)")
-        bottom.set(xscale="log", xlabel="noise $\\sigma$ (Gaussian) or scale (Laplace)")
-        _style.decades(bottom, "x")
-        if mechanism == mechanisms[-1]:
-            _style.names(top, lines)
-    panels[0][0].set_ylabel("privacy $\\varepsilon$ at $\\delta=10^{-6}$")
-    panels[1][0].set_ylabel("allocation\nover Poisson")
+def drawing(x: str, label: str, by: str, name: Callable[[float], str]) -> Callable[[Data, Any], None]:
+    """A column for each mechanism: epsilon along ``x``, a line for each value of ``by``, and its quotient below."""
 
+    def draw(data: Data, canvas: Any) -> None:
+        mechanisms, values = list(dict.fromkeys(data["mechanism"])), data.values(by)
+        panels = canvas.subplots(2, len(mechanisms), sharex=True, height_ratios=(3, 2))
+        for (top, bottom), mechanism in zip(panels.T, mechanisms, strict=True):
+            lines = []
+            for value, color in zip(values, (_style.SKY, _style.BLUE, _style.BLACK), strict=True):
+                shown = data.where(mechanism=mechanism, **{by: value})
+                _style.band(top, shown.where(scheme="Poisson"), x, color, "--")
+                lines.append((_style.band(top, shown.where(scheme="allocation"), x, color), name(value)))
+                over = Data(
+                    {x: ours[x], "lower": ours["lower"] / theirs["upper"], "upper": ours["upper"] / theirs["lower"]}
+                    for ours, theirs in pairs(shown, mechanism)
+                )
+                _style.band(bottom, over, x, color)
+            bottom.axhline(1, color=_style.GREY, linewidth=0.8)
+            top.set(yscale="log", title=f"{mechanism} (dashes: Poisson)")
+            bottom.set(xscale="log", xlabel=label)
+            _style.decades(bottom, "x")
+            if mechanism == mechanisms[-1]:
+                _style.names(top, lines)
+        panels[0][0].set_ylabel("privacy $\\varepsilon$ at $\\delta=10^{-6}$")
+        panels[1][0].set_ylabel("allocation\nover Poisson")
+
+    return draw
+
+
+BY_NOISE = drawing(
+    "noise", "noise $\\sigma$ (Gaussian) or scale (Laplace)", "steps", lambda steps: f"$t$ = {_style.short(steps)}"
+)
 
 FIGURE = Figure(
     name="Gauss_Laplace_by_sigma",
     title="Gaussian and Laplace noise, by the noise",
     parts=lambda quick: parts(["Gaussian", "Laplace"], NOISES[:: 4 if quick else 1] + [4] * quick, STEPS),
-    draw=draw,
+    draw=BY_NOISE,
     claims=claims("Gaussian", "Laplace"),
     seconds=(15, 40),
     place=11,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privloss.reproduce._figure import Figure
-from privloss.reproduce.figures.Gauss_Laplace_by_sigma import NOISES, STEPS, claims, draw, parts
+from privloss.reproduce.figures.Gauss_Laplace_by_sigma import BY_NOISE, NOISES, STEPS, claims, parts
 
 BOTH = ["DiscreteGaussian", "DiscreteLaplace"]
 
@@ -11,7 +11,7 @@ FIGURE = Figure(
     name="Gauss_Laplace_discrete",
     title="Discrete Gaussian and Laplace noise, by the noise",
     parts=lambda quick: parts(BOTH, NOISES[:: 4 if quick else 1] + [4] * quick, STEPS),
-    draw=draw,
+    draw=BY_NOISE,
     claims=claims(BOTH[0], BOTH[1], limit=1.25, ours=True),
     seconds=(20, 60),
     place=11,

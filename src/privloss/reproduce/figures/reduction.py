@@ -64,9 +64,8 @@ def _draw(data: Data, canvas: Any) -> None:
         shown = data.where(steps=count)
         for picks, color in zip(shown.values("picks"), colors, strict=False):
             every = _pairs(shown.where(picks=picks))
-            found = [
-                (row["epsilon"], low, high) for low, high, row in every if high < 1.3 * low
-            ]  # else they say nothing
+            told = [each for each in every if each[1] < 1.3 * each[0]]  # of the others samples say next to nothing
+            found = [(row["epsilon"], low, high) for low, high, row in told]
             along = [epsilon for epsilon, *_ in found]
             middle = [(low * high) ** 0.5 for _, low, high in found]
             off = [
@@ -75,7 +74,8 @@ def _draw(data: Data, canvas: Any) -> None:
             ]
             axes.errorbar(along, middle, off, color=color, marker=".", capsize=2, linewidth=1)
             last = (along[-1], middle[-1]) if along else (1.0, 1.0)
-            axes.annotate(f" $k$ = {picks}", last, xytext=(4, 0), textcoords="offset points", va="center", color=color)
+            lift = 0 if len(along) == len(every) else 7
+            axes.annotate(f" $k$ = {picks}", last, xytext=(4, lift), textcoords="offset points", va="center", color=color)
         axes.axhline(1, color=_style.GREY, linewidth=0.8)
         axes.set(title=f"$t$ = {count} steps", xlabel="privacy $\\varepsilon$")
         axes.margins(x=0.18)
