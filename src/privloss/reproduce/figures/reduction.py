@@ -75,7 +75,8 @@ def _draw(data: Data, canvas: Any) -> None:
             axes.errorbar(along, middle, off, color=color, marker=".", capsize=2, linewidth=1)
             last = (along[-1], middle[-1]) if along else (1.0, 1.0)
             lift = 0 if len(along) == len(every) else 7
-            axes.annotate(f" $k$ = {picks}", last, xytext=(4, lift), textcoords="offset points", va="center", color=color)
+            beside = {"xytext": (4, lift), "textcoords": "offset points", "va": "center"}
+            axes.annotate(f" $k$ = {picks}", last, color=color, **beside)
         axes.axhline(1, color=_style.GREY, linewidth=0.8)
         axes.set(title=f"$t$ = {count} steps", xlabel="privacy $\\varepsilon$")
         axes.margins(x=0.18)
