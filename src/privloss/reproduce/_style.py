@@ -42,7 +42,6 @@ _LOOK: dict[Any, Any] = {
     "lines.linewidth": 1.4,
     "lines.markersize": 3.2,
     "svg.hashsalt": "privloss",
-    "svg.fonttype": "none",
     "path.simplify": True,
 }
 METHODS: Mapping[str, tuple[str, str, str]] = {
