@@ -19,7 +19,7 @@ from privloss import Bracket, Scheme, _check, _questions, calibrate
 from privloss._bracket import MET
 
 ENGINE = "engine"
-RUN = "run"  # a setting of every method: its value tells runs apart, and each begins with nothing in the caches
+RUN = "run"  # a setting of every method, for timing: its value tells runs apart, each with nothing in the caches
 _MORE = ("privloss.reproduce._methods",)  # modules with METHODS of their own
 _FARTHEST = 1e5  # noise at which the search for a method's own threshold gives up
 _STEPS = 60

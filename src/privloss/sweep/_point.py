@@ -89,15 +89,16 @@ def key(recipe: Recipe, point: Point, schemes: tuple[Scheme, ...], engine: str) 
 
 
 def ask(recipe: Recipe, point: Point) -> Outcome:
-    """The answer, or the sentence that says why there is none."""
-    began = time.perf_counter()
+    """The answer, or the sentence that says why there is none. Runs that are timed are by the processor's clock."""
+    clock = time.process_time if _methods.RUN in point.settings else time.perf_counter
+    began = clock()
     try:
         bracket = _answer(recipe, point)
         lower, upper = float(bracket.lower), float(bracket.upper)
     except Exception as error:  # whatever it is, the other points go on
         final = isinstance(error, ValueError | TypeError | ArithmeticError) and not isinstance(error, TooLate)
-        return Outcome(seconds=time.perf_counter() - began, error=sentence(error), final=final)
-    spent = time.perf_counter() - began
+        return Outcome(seconds=clock() - began, error=sentence(error), final=final)
+    spent = clock() - began
     return Outcome(lower, upper, spent, bracket.reason, bracket.exact, final=bracket.reason != TIME)
 
 
