@@ -54,7 +54,7 @@ def _decided(data: Data) -> Verdict:
     )
     said = f"allocation less in {count[LESS]} cells, Poisson in {count[MORE]}, both exactly 0 in {count[ZERO]}"
     said += f", {left} open"
-    return Verdict(left == 0, f"{said}{': ' * bool(listed)}{listed}")
+    return Verdict(left == 0 < len(every), f"{said}{': ' * bool(listed)}{listed}")
 
 
 def _share(row: dict[str, Any]) -> float:
