@@ -2,7 +2,7 @@
 
 It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
 Windows launcher. The one that runs this script gets the linter, the type checker, all tests but those marked
-long (`--long` for these as well) and the packaging checks. The others get the tests that are not marked slow,
+long (`--long` for these as well) and the packaging checks. The others get the tests that are not marked slow or extras,
 Python 3.10 with the oldest NumPy allowed. Two Pythons are at work at a time, and what each says is shown when it
 is done. It ends with what was left out.
 """
@@ -20,6 +20,7 @@ from pythons import ROOT, SUPPORTED, available, environment
 
 OLDEST = ("numpy==1.24.*",)  # the lower bound in pyproject.toml, for Python 3.10
 FAST, MOST = ("-m", "not slow and not long"), ("-m", "not long")
+BARE = ("-m", "not slow and not long and not extras")  # without what only the main Python has installed
 
 
 class Check:
@@ -88,8 +89,8 @@ def _other_python(check: Check, version: str, executable: str) -> None:
     oldest = OLDEST if version == SUPPORTED[0] else ()
     python = environment(version, executable, ".[test]", *oldest)
     name = " ".join((f"tests on Python {version}", *oldest))
-    check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FAST)
-    check.omitted.append(f"slow tests on Python {version}")
+    check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *BARE)
+    check.omitted.append(f"slow tests, and tests of extras, on Python {version}")
 
 
 if __name__ == "__main__":

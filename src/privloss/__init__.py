@@ -10,7 +10,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from privloss._bracket import Bracket
 from privloss._mechanisms import (
@@ -28,6 +28,9 @@ from privloss._mechanisms import (
 from privloss._operations import allocate, compose
 from privloss._scheme import Scheme
 from privloss._text import parse
+
+if TYPE_CHECKING:
+    from privloss.sweep import sweep
 
 __version__ = "0.1.0"
 
@@ -49,7 +52,22 @@ __all__ = [
     "calibrate",
     "compose",
     "parse",
+    "sweep",
 ]
+
+_ROOMS = ("sweep",)  # imported when they are first looked at; this one can be called
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def calibrate(

@@ -27,6 +27,10 @@ class Unreachable(ValueError):
     """No argument within the limits meets the target."""
 
 
+class TooLate(Unreachable):
+    """None was proven to in the time given."""
+
+
 @dataclass
 class Probe:
     """What is known at one argument."""
@@ -144,7 +148,7 @@ def calibrate(
         reason = TIME
         if search.meets is None:
             said = f"no argument was proven to meet the target within seconds={seconds}"
-            raise Unreachable(f"{said}: give more seconds, or closer limits in within") from None
+            raise TooLate(f"{said}: give more seconds, or closer limits in within") from None
     assert search.meets is not None
     if search.misses is not None:
         other = search.misses.at

@@ -19,7 +19,7 @@ from privloss._check import show as shown
 from privloss._cli._command import Command, attached, parser
 from privloss._cli._print import complain, flush, hush
 
-_FILES = ("_ask", "_sigma")
+_FILES = ("_ask", "_sigma", "_sweep")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,8 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _run(sys.argv[1:] if argv is None else argv)
         flush()
-    except KeyboardInterrupt:
-        return complain("interrupted", 130)
+    except KeyboardInterrupt as stopped:
+        return complain(str(stopped) or "interrupted", 130)
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         hush()
         return 0
