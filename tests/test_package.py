@@ -74,6 +74,43 @@ def test_the_surface_of_the_paper_is_frozen() -> None:
         assert getattr(getattr(paper, name), "__module__", "privloss.paper").startswith("privloss.paper")
 
 
+_BASELINES = [
+    "Baseline",
+    "METHODS",
+    "RenyiCurve",
+    "Row",
+    "cghlkkmsz24",
+    "dco25",
+    "dg26",
+    "fs25",
+    "fs25_analytic",
+    "fs25_decomposition",
+    "fs25_direct",
+    "fs25_recursive",
+    "gdp",
+    "monte_carlo",
+    "poisson",
+    "rdp",
+    "shuffle_lower",
+    "shuffle_upper",
+    "sk26",
+    "table",
+    "zcdp",
+]
+_QUESTIONS = ["advantage", "bayes_risk", "delta", "epsilon", "gdp", "pair", "power", "renyi", "tradeoff"]
+
+
+def test_the_surface_of_the_baselines_is_frozen() -> None:
+    from privloss import baselines
+
+    assert sorted(baselines.__all__) == _BASELINES
+    assert all(hasattr(baselines, name) for name in _BASELINES)
+
+
+def test_the_questions_are_frozen() -> None:
+    assert all(callable(getattr(pl.Scheme, name)) for name in _QUESTIONS)
+
+
 def test_public_names_say_where_they_live() -> None:
     for name in _SURFACE:
         assert getattr(getattr(pl, name), "__module__", "privloss").startswith("privloss")
@@ -86,7 +123,7 @@ def test_one_version_everywhere() -> None:
 
 
 def test_import_is_light() -> None:
-    rooms = ["privloss._cli", "privloss.paper", "privloss.sweep"]
+    rooms = [f"privloss.{room}" for room in ("_cli", "baselines", "paper", "sweep")]
     heavy = ["scipy", "argparse", "rich", "matplotlib", "mpmath", "sqlite3", *rooms]
     code = f"import sys, privloss; print([name for name in {heavy!r} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

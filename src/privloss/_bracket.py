@@ -18,7 +18,9 @@ POINTS = "size limit: ask for a larger rtol"
 ROUNDING = "floating-point floor: a smaller rtol cannot be met"
 TAIL = "tail below the smallest float: nothing smaller can be told apart"
 EDGE = "every argument allowed meets the target: widen within=..."
-REASONS = (MET, TIME, POINTS, ROUNDING, TAIL, EDGE)
+ORDERS = "as narrow as the formulas are: a whole order is narrower"
+ATOMS = "mass that only one of the two has: no Gaussian dominates"
+REASONS = (MET, TIME, POINTS, ROUNDING, TAIL, EDGE, ORDERS, ATOMS)
 
 
 @dataclass(frozen=True)

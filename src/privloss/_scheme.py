@@ -297,6 +297,83 @@ class Scheme(ABC):
 
         return _questions.advantage(self, direction=direction, rtol=rtol, atol=atol, seconds=seconds)
 
+    def power(
+        self,
+        fpr: ArrayLike,
+        *,
+        direction: Literal["remove", "add", "both"] = "both",
+        rtol: float | None = None,
+        atol: float | None = None,
+        seconds: float | None = 5.0,
+    ) -> Bracket:
+        """The largest true positive rate of any test whose false positive rate is at most ``fpr``: 1 - ``tradeoff``.
+
+        The safe end is "upper". Tolerances are those of ``tradeoff``, and are met by the false negative rate.
+
+        >>> from privloss import RandomizedResponse
+        >>> b = RandomizedResponse(0.75).power(fpr=0.25)
+        >>> b.lower <= 0.75 <= b.upper
+        True
+        """
+        from privloss import _attack
+
+        return _attack.power(self, fpr, direction=direction, rtol=rtol, atol=atol, seconds=seconds)
+
+    def bayes_risk(
+        self,
+        prior: ArrayLike,
+        *,
+        direction: Literal["remove", "add", "both"] = "both",
+        rtol: float | None = None,
+        atol: float | None = None,
+        seconds: float | None = 5.0,
+    ) -> Bracket:
+        """The smallest probability of error of an attacker who holds, with probability ``prior``, that it is P.
+
+        prior * (1 - delta(log((1 - prior)/prior))). remove: ``prior`` is that of the person being present; add: of
+        being absent; "both" is the smaller risk. The safe end is "lower". Tolerances are those of ``delta``.
+
+        >>> from privloss import RandomizedResponse
+        >>> b = RandomizedResponse(0.75).bayes_risk(prior=0.5)
+        >>> b.lower <= 0.25 <= b.upper
+        True
+        """
+        from privloss import _attack
+
+        return _attack.bayes_risk(self, prior, direction=direction, rtol=rtol, atol=atol, seconds=seconds)
+
+    def gdp(self, *, rtol: float = 1e-3, seconds: float | None = 5.0) -> Bracket:
+        """The smallest mu for which the Gaussian pair N(mu, 1) against N(0, 1) dominates this scheme.
+
+        It is infinite where P or Q has mass that the other has not. Of a subsampled or allocated Gaussian it is that
+        of the Gaussian itself, since the far tails are: amplification does not lower it.
+
+        >>> from privloss import Gaussian
+        >>> b = Gaussian(2.0).repeat(4).gdp()
+        >>> b.lower <= 1.0 <= b.upper
+        True
+        """
+        from privloss import _attack
+
+        return _attack.gdp(self, rtol=rtol, seconds=seconds)
+
+    def renyi(
+        self, order: ArrayLike, *, direction: Literal["remove", "add", "both"] = "both"
+    ) -> Bracket:
+        """The Renyi divergence of an order above 1: D(P || Q) for remove, D(Q || P) for add.
+
+        Whole orders are closed forms and sums of positive terms, up to rounding; other orders lie between. It is for
+        Gaussian, Laplace and discrete Gaussian noise, and lists of outcomes, under any operations.
+
+        >>> from privloss import Gaussian
+        >>> b = Gaussian(2.0).renyi(order=4)
+        >>> b.lower <= 0.5 <= b.upper
+        True
+        """
+        from privloss import _renyi
+
+        return _renyi.renyi(self, order, direction=direction)
+
     def pair(
         self,
         *,

@@ -3,7 +3,7 @@
 * ``binomial``: mechanisms of two outcomes, whose allocations and compositions are binomial (mpmath).
 * ``closed``: profiles with a closed form (mpmath).
 * ``enumerate``: every outcome of a small nested scheme, in exact fractions.
-* ``montecarlo``: sampling with finite-sample bounds, and a plain transform on a fine linear grid.
+* ``montecarlo``, ``sampling``: sampling with finite-sample bounds, and a plain transform on a fine linear grid.
 * ``counts``: small nested schemes by multinomial counts, in whole numbers.
 * ``picks``: 2-out-of-4 allocation of a Gaussian and its reduction, by quadrature.
 

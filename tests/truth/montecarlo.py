@@ -1,5 +1,7 @@
 """Two numerical checks of the k-out-of-t Gaussian, both from its definition and from NumPy alone.
 
+The bounds on means and the mean over sets are those of ``privloss.baselines``, which use nothing of the engine.
+
 **Sampling.** With mu = 1/sigma, y_1..y_t normal and z_i = exp(mu y_i - mu^2/2), the ratio is X = mean of
 prod_{i in S} z_i over the sets S of `picks` steps. By symmetry the person may be put into the first `picks`
 steps, so with the person y_i has mean mu there. Then
@@ -24,6 +26,8 @@ from math import erfc, exp, expm1, log, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from privloss.baselines._sampling import bernstein, chernoff, mean_product
+
 Array = NDArray[np.float64]
 
 
@@ -46,56 +50,12 @@ def values(
         y = generator.standard_normal((min(chunk, samples - start), steps))
         if direction == "remove":
             y[:, :picks] += mu
-        x = _elementary(np.exp(mu * y - mu * mu / 2), picks)
+        x = mean_product(np.exp(mu * y - mu * mu / 2), picks)
         found.append(np.maximum(0.0, 1 - k / x if direction == "remove" else 1 - k * x))
     return np.concatenate(found)
 
 
-def _elementary(z: Array, picks: int) -> Array:
-    """The mean over sets of `picks` columns of their product, row by row."""
-    steps = z.shape[1]
-    means = np.zeros((z.shape[0], picks + 1))
-    means[:, 0] = 1.0
-    for i in range(steps):  # e_j / C(i + 1, j) from e_j / C(i, j) and e_{j-1} / C(i, j - 1)
-        for j in range(min(picks, i + 1), 0, -1):
-            share = j / (i + 1)
-            means[:, j] = (1 - share) * means[:, j] + share * z[:, i] * means[:, j - 1]
-    return means[:, picks]
-
-
-def chernoff(sample: Array, confidence: float) -> tuple[float, float]:
-    """Bounds on the mean of values in [0, 1] by the Chernoff-Hoeffding inequality."""
-    level = log(2 / (1 - confidence)) / sample.size
-    mean = float(sample.mean())
-    return _edge(mean, 0.0, level), _edge(mean, 1.0, level)
-
-
-def _edge(mean: float, end: float, level: float) -> float:
-    """Between the mean and 0 or 1, the farthest m with KL(mean, m) <= level (rounded outward)."""
-    inside, outside = mean, end
-    for _ in range(100):
-        middle = (inside + outside) / 2
-        if _divergence(mean, middle) <= level:
-            inside = middle
-        else:
-            outside = middle
-    return outside
-
-
-def _divergence(a: float, b: float) -> float:
-    """KL divergence of a coin with probability a from one with probability b, 0 < b < 1."""
-    if not 0 < b < 1:
-        return 0.0 if a == b else float("inf")
-    left = a * log(a / b) if a else 0.0
-    return left + ((1 - a) * log((1 - a) / (1 - b)) if a < 1 else 0.0)
-
-
-def bernstein(sample: Array, confidence: float) -> tuple[float, float]:
-    """Bounds on the mean of values in [0, 1] by the empirical Bernstein inequality."""
-    n, level = sample.size, log(4 / (1 - confidence))
-    mean, variance = float(sample.mean()), float(sample.var(ddof=1))
-    reach = sqrt(2 * variance * level / n) + 7 * level / (3 * (n - 1))
-    return max(0.0, mean - reach), min(1.0, mean + reach)
+__all__ = ["bernstein", "chernoff", "delta", "extrapolated", "transform", "transform_epsilon", "values"]
 
 
 def delta(
