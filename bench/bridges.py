@@ -1,0 +1,86 @@
+"""What the bridges' documentation claims, measured: `python bench/bridges.py`, where the bridges' extras are installed.
+
+Two tables: intervals for the settings in dp-accounting's and riskcal's own examples, beside those libraries' own
+optimistic and pessimistic values; and dp-accounting's own tests of accountants, run on ours.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import unittest
+from collections import Counter
+from typing import Any
+from unittest import mock
+
+import privloss as pl
+from privloss.bridges import dp_accounting as bridge
+
+STEP = 1e-4  # dp-accounting's and riskcal's default interval
+
+# where from, sigma, rate, rounds, delta
+SETTINGS = [
+    ("dp-accounting, pld_privacy_accountant_test", 0.5, 0.2, 3, 0.15594),
+    ("dp-accounting, accountant_test", 0.67379294682, 0.01, 1, 1e-5),
+    ("dp-accounting, accountant_test", 3.20956502598 / 6, 0.001, 25, 1e-5),
+    ("dp-accounting, rdp_privacy_accountant_test", 2.5, 0.01, 50, 1e-5),
+    ("riskcal, README: trade-off curves", 0.5, 0.002, 10_000, 1e-5),
+    ("riskcal, README: accountant", 0.5, 0.002, 100, 1e-5),
+    ("Abadi et al. 2016", 4.0, 0.01, 10_000, 1e-5),
+]
+
+
+def theirs(sigma: float, rate: float, rounds: int, *, pessimistic: bool) -> Any:
+    """Connect-the-dots from above, privacy buckets from below: they have no other."""
+    from dp_accounting.pld import privacy_loss_distribution
+
+    one = privacy_loss_distribution.from_gaussian_mechanism(
+        sigma,
+        sampling_prob=rate,
+        value_discretization_interval=STEP,
+        pessimistic_estimate=pessimistic,
+        use_connect_dots=pessimistic,
+    )
+    return one.self_compose(rounds)
+
+
+def intervals() -> None:
+    head = ("setting", "optimistic", "ours: lower", "upper", "pessimistic", "meet", "to_pld: lower", "upper")
+    print("epsilon of Poisson DP-SGD\n" + " | ".join(head))
+    for name, sigma, rate, rounds, delta in SETTINGS:
+        low, high = (theirs(sigma, rate, rounds, pessimistic=side).get_epsilon_for_delta(delta) for side in (False, True))
+        scheme = pl.Gaussian(sigma).subsample(rate).repeat(rounds)
+        ours = scheme.epsilon(delta, rtol=1e-5, seconds=60)
+        handed = [bridge.to_pld(scheme, STEP, side=side, seconds=60).get_epsilon_for_delta(delta) for side in ("lower", "upper")]
+        meet = max(low, ours.lower) <= min(high, ours.upper)
+        ends = (low, ours.lower, ours.upper, high)
+        shown = (*(f"{end:.6f}" for end in ends), "yes" if meet else "NO", *(f"{end:.6f}" for end in handed))
+        print(" | ".join((f"{name}: sigma {sigma}, rate {rate:.4g}, {rounds} rounds, delta {delta}", *shown)))
+
+
+def accountant_tests() -> None:
+    """Their tests of ``PLDAccountant``, that of the base class among them, with ours in its place."""
+    from dp_accounting import privacy_accountant
+    from dp_accounting.pld import pld_privacy_accountant, pld_privacy_accountant_test
+
+    class Tests(pld_privacy_accountant_test.PldPrivacyAccountantTest):  # type: ignore[misc]
+        def _make_test_accountants(self) -> list[Any]:
+            return [bridge.Accountant()]
+
+    def accountant(relation: Any = privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE) -> Any:
+        return bridge.Accountant(relation, rtol=1e-7, seconds=60)
+
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(Tests)
+    with mock.patch.object(pld_privacy_accountant, "PLDAccountant", accountant):
+        start, result = time.perf_counter(), unittest.TextTestRunner(io.StringIO()).run(suite)
+    failed = [*result.failures, *result.errors]
+    passed = result.testsRun - len(failed) - len(result.skipped)
+    print(f"\ndp-accounting's tests of PLDAccountant on ours: {passed} of {result.testsRun} pass, {time.perf_counter() - start:.0f} s")
+    reasons = Counter(trace.strip().splitlines()[-1] for _, trace in failed)
+    for reason, count in reasons.most_common():
+        print(f"  {count}: {reason}")
+
+
+if __name__ == "__main__":
+    intervals()
+    accountant_tests()
