@@ -48,10 +48,11 @@ def intervals() -> None:
     head = ("setting", "optimistic", "ours: lower", "upper", "pessimistic", "meet", "to_pld: lower", "upper")
     print("epsilon of Poisson DP-SGD\n" + " | ".join(head))
     for name, sigma, rate, rounds, delta in SETTINGS:
-        low, high = (theirs(sigma, rate, rounds, pessimistic=side).get_epsilon_for_delta(delta) for side in (False, True))
         scheme = pl.Gaussian(sigma).subsample(rate).repeat(rounds)
         ours = scheme.epsilon(delta, rtol=1e-5, seconds=60)
-        handed = [bridge.to_pld(scheme, STEP, side=side, seconds=60).get_epsilon_for_delta(delta) for side in ("lower", "upper")]
+        own = [theirs(sigma, rate, rounds, pessimistic=side) for side in (False, True)]
+        given = [bridge.to_pld(scheme, STEP, side=side, seconds=60) for side in ("lower", "upper")]
+        low, high, *handed = (pld.get_epsilon_for_delta(delta) for pld in (*own, *given))
         meet = max(low, ours.lower) <= min(high, ours.upper)
         ends = (low, ours.lower, ours.upper, high)
         shown = (*(f"{end:.6f}" for end in ends), "yes" if meet else "NO", *(f"{end:.6f}" for end in handed))
@@ -75,7 +76,8 @@ def accountant_tests() -> None:
         start, result = time.perf_counter(), unittest.TextTestRunner(io.StringIO()).run(suite)
     failed = [*result.failures, *result.errors]
     passed = result.testsRun - len(failed) - len(result.skipped)
-    print(f"\ndp-accounting's tests of PLDAccountant on ours: {passed} of {result.testsRun} pass, {time.perf_counter() - start:.0f} s")
+    took = time.perf_counter() - start
+    print(f"\ndp-accounting's tests of PLDAccountant on ours: {passed} of {result.testsRun} pass, {took:.0f} s")
     reasons = Counter(trace.strip().splitlines()[-1] for _, trace in failed)
     for reason, count in reasons.most_common():
         print(f"  {count}: {reason}")

@@ -65,7 +65,12 @@ def to_pld(
 def columns(
     scheme: Scheme, step: float, *, side: Side, rtol: float = 1e-5, seconds: float | None = 5.0
 ) -> tuple[Column, Column | None]:
-    """The columns for remove and add; the second is None where both are the same."""
+    """The columns for remove and add; the second is None where both are the same.
+
+    They are of one pair: what reads the false positives off one and the false negatives off the other, as riskcal
+    does, needs that.
+    """
+    from privloss._evaluate import dual
     from privloss._rewrite import simplify
 
     operand(scheme=scheme)
@@ -74,9 +79,12 @@ def columns(
         raise ValueError(f"step must be at most {WIDEST:g}, got {step!r}")
     choice(side=side, among=("upper", "lower"))
     deadline = math.inf if seconds is None else time.perf_counter() + positive(seconds=seconds)
-    rounding = Rounding(step, side, rtol, deadline)
-    plain, dual = simplify(scheme), simplify(scheme.swap())
-    return rounding.column(plain), None if dual == plain else rounding.column(dual)
+    rounding, plain = Rounding(step, side, rtol, deadline), simplify(scheme)
+    law, (lowest, highest) = rounding.law(plain), plain.support("upper")
+    remove = rounding.column(law, bounded=highest < math.inf)
+    if simplify(scheme.swap()) == plain:
+        return remove, None
+    return remove, rounding.column(dual(law), bounded=lowest > -math.inf)
 
 
 def _pmf(library: Any, column: Column, step: float, side: Side) -> Any:
@@ -91,25 +99,15 @@ def _pmf(library: Any, column: Column, step: float, side: Side) -> Any:
 
 @dataclass(frozen=True)
 class Rounding:
-    """How a scheme is put on a grid of losses, seen from P."""
+    """How a law is put on a grid of losses, seen from P."""
 
     step: float
     side: Side
     rtol: float
     deadline: float
 
-    def column(self, plain: Scheme) -> Column:
-        law = self._law(plain)
-        growth, slip = self._allowances(law)
-        if not growth < 0.5:  # numbers beyond a double were met: nothing is known
-            return Column(0, np.array([0.0 if self.side == "upper" else 1.0]), 1.0 if self.side == "upper" else 0.0)
-        first, points = self._points(law, slip)
-        if self.side == "lower":
-            return self._merged(law, first, points, growth, slip)
-        bounded = plain.support("upper")[1] < math.inf
-        return self._spread(law, first, points, growth, slip, bounded=bounded)
-
-    def _law(self, plain: Scheme) -> Law:
+    def law(self, plain: Scheme) -> Law:
+        """Of a simplified scheme, resolved for both directions."""
         from privloss._ask import OutOfTime
         from privloss._questions import Look, spacing_of, too_deep
 
@@ -120,6 +118,17 @@ class Rounding:
             raise TimeoutError("no distribution within seconds=...: give more, or a larger rtol") from None
         except RecursionError:
             raise too_deep(plain) from None
+
+    def column(self, law: Law, *, bounded: bool) -> Column:
+        """``bounded`` is whether the scheme has a largest loss."""
+        growth, slip = self._allowances(law)
+        if not growth < 0.5:  # numbers beyond a double were met: nothing is known
+            shown = float(self.side == "upper")
+            return Column(0, np.array([1 - shown]), shown)
+        first, points = self._points(law, slip)
+        if self.side == "lower":
+            return self._merged(law, first, points, growth, slip)
+        return self._spread(law, first, points, growth, slip, bounded=bounded)
 
     def _allowances(self, law: Law) -> tuple[float, float]:
         """Relative error of masses, and error of losses, once the law is on the grid."""
@@ -139,8 +148,10 @@ class Rounding:
         first, last = math.floor((low - slip) / self.step) - 1, math.ceil((high + slip) / self.step) + 1
         fitting = max((high - low) / (MOST - 8), 16 * slip)
         if last - first >= MOST or self.step < fitting:
-            raise ValueError(f"step must be at least {fitting:.2g} for losses from {low:.4g} to {high:.4g}, got {self.step!r}")
-        return first, np.arange(first, last + 1) * self.step
+            span = f"losses from {low:.4g} to {high:.4g}"
+            raise ValueError(f"step must be at least {fitting:.2g} for {span}, got {self.step!r}")
+        points: FloatArray = np.arange(first, last + 1) * self.step
+        return first, points
 
     def _spread(
         self, law: Law, first: int, points: FloatArray, growth: float, slip: float, *, bounded: bool
@@ -176,7 +187,8 @@ class Rounding:
             missing = 1 - float(np.nansum(np.where(masses > 0, masses * np.exp(-points), 0.0))) * (1 - growth)
         lowest = first if missing <= 0 else min(first, math.floor(math.log(rest / missing) / self.step) - 1)
         if first - lowest > MOST:
-            raise ValueError(f"step must be at least {(first - lowest) * self.step / MOST:.2g} here, got {self.step!r}")
+            fitting = (first - lowest) * self.step / MOST
+            raise ValueError(f"step must be at least {fitting:.2g} for side='lower', got {self.step!r}")
         masses = np.concatenate((np.zeros(first - lowest), masses))
         masses[0] += rest
         return Column(lowest, masses, infinity)
@@ -196,10 +208,10 @@ def _without_lowest(first: int, masses: FloatArray, excess: float) -> tuple[int,
 def from_pld(pld: Any) -> PrivacyLoss:
     """The scheme whose pair is the remove side of a ``PrivacyLossDistribution``, to be nested and asked like any other.
 
-    The answers bracket *that distribution*, whose curve for remove they have at every epsilon >= 0, not the mechanism it
-    was made for: of a pessimistic one upper bounds hold for the mechanism, of an optimistic one lower bounds. Rounding
-    leaves dp-accounting's masses with sums other than 1 and curves below 1 - e^epsilon at negative epsilon: there, the
-    line is taken. Negative masses, which only rounding makes, count as 0.
+    The answers bracket *that distribution*, whose curve for remove they have at every epsilon >= 0, not the mechanism
+    that it was made for: of a pessimistic one upper bounds hold for the mechanism, of an optimistic one lower bounds.
+    Rounding leaves dp-accounting's masses with sums other than 1, and its curves below 1 - e^epsilon where epsilon is
+    negative: there, that line is taken. Negative masses, which only rounding makes, count as 0.
     """
     distribution = library("dp_accounting.pld.privacy_loss_distribution", "dp-accounting")
     if not isinstance(pld, distribution.PrivacyLossDistribution):
