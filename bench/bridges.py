@@ -10,6 +10,7 @@ import io
 import time
 import unittest
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 from unittest import mock
 
@@ -20,12 +21,12 @@ STEP = 1e-4  # dp-accounting's and riskcal's default interval
 
 # where from, sigma, rate, rounds, delta
 SETTINGS = [
-    ("dp-accounting, pld_privacy_accountant_test", 0.5, 0.2, 3, 0.15594),
-    ("dp-accounting, accountant_test", 0.67379294682, 0.01, 1, 1e-5),
-    ("dp-accounting, accountant_test", 3.20956502598 / 6, 0.001, 25, 1e-5),
-    ("dp-accounting, rdp_privacy_accountant_test", 2.5, 0.01, 50, 1e-5),
-    ("riskcal, README: trade-off curves", 0.5, 0.002, 10_000, 1e-5),
-    ("riskcal, README: accountant", 0.5, 0.002, 100, 1e-5),
+    ("dp-accounting, `pld_privacy_accountant_test`", 0.5, 0.2, 3, 0.15594),
+    ("dp-accounting, `accountant_test`", 0.67379294682, 0.01, 1, 1e-5),
+    ("dp-accounting, `accountant_test`", 3.20956502598 / 6, 0.001, 25, 1e-5),
+    ("dp-accounting, `rdp_privacy_accountant_test`", 2.5, 0.01, 50, 1e-5),
+    ("riskcal, trade-off curves", 0.5, 0.002, 10_000, 1e-5),
+    ("riskcal, accountant", 0.5, 0.002, 100, 1e-5),
     ("Abadi et al. 2016", 4.0, 0.01, 10_000, 1e-5),
 ]
 
@@ -45,18 +46,29 @@ def theirs(sigma: float, rate: float, rounds: int, *, pessimistic: bool) -> Any:
 
 
 def intervals() -> None:
-    head = ("setting", "optimistic", "ours: lower", "upper", "pessimistic", "meet", "to_pld: lower", "upper")
-    print("epsilon of Poisson DP-SGD\n" + " | ".join(head))
+    given = ("from", "sigma", "rate", "rounds", "delta")
+    head = (*given, "optimistic", "ours", "pessimistic", "`to_pld`, both sides", "meet")
+    print("Epsilon of Poisson DP-SGD\n")
+    print(_row(head), _row(["---"] * len(head)), sep="\n")
     for name, sigma, rate, rounds, delta in SETTINGS:
         scheme = pl.Gaussian(sigma).subsample(rate).repeat(rounds)
         ours = scheme.epsilon(delta, rtol=1e-5, seconds=60)
         own = [theirs(sigma, rate, rounds, pessimistic=side) for side in (False, True)]
-        given = [bridge.to_pld(scheme, STEP, side=side, seconds=60) for side in ("lower", "upper")]
-        low, high, *handed = (pld.get_epsilon_for_delta(delta) for pld in (*own, *given))
+        through = [bridge.to_pld(scheme, STEP, side=side, seconds=60) for side in ("lower", "upper")]
+        low, high, *handed = (pld.get_epsilon_for_delta(delta) for pld in (*own, *through))
         meet = max(low, ours.lower) <= min(high, ours.upper)
-        ends = (low, ours.lower, ours.upper, high)
-        shown = (*(f"{end:.6f}" for end in ends), "yes" if meet else "NO", *(f"{end:.6f}" for end in handed))
-        print(" | ".join((f"{name}: sigma {sigma}, rate {rate:.4g}, {rounds} rounds, delta {delta}", *shown)))
+        ends = (_digits(low), _digits(ours.lower, ours.upper), _digits(high), _digits(*handed))
+        setting = (name, f"{sigma:.6g}", f"{rate:g}", f"{rounds:,}", f"{delta:g}")
+        print(_row((*setting, *ends, "yes" if meet else "NO")))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _digits(*values: float) -> str:
+    shown = ", ".join(f"{value:.6f}" for value in values)
+    return shown if len(values) == 1 else f"[{shown}]"
 
 
 def accountant_tests() -> None:

@@ -150,8 +150,7 @@ class Rounding:
         if last - first >= MOST or self.step < fitting:
             span = f"losses from {low:.4g} to {high:.4g}"
             raise ValueError(f"step must be at least {fitting:.2g} for {span}, got {self.step!r}")
-        points: FloatArray = np.arange(first, last + 1) * self.step
-        return first, points
+        return first, np.arange(first, last + 1, dtype=np.float64) * np.float64(self.step)  # as dp-accounting has them
 
     def _spread(
         self, law: Law, first: int, points: FloatArray, growth: float, slip: float, *, bounded: bool
