@@ -39,8 +39,8 @@ def _names(page: Path) -> str:
 def _with(language: str) -> list[Any]:
     """The pages with such blocks; those of guides to other libraries need these."""
     found = [page for page in _PAGES if any(block.language == language for block in _blocks(page))]
-    extras = pytest.mark.extras
-    return [pytest.param(page, marks=extras) if page.parent.name == "guides" else page for page in found]
+    marks = [pytest.mark.extras, pytest.mark.slow]
+    return [pytest.param(page, marks=marks) if page.parent.name == "guides" else page for page in found]
 
 
 @pytest.mark.parametrize("page", _with("python"), ids=_names)

@@ -179,6 +179,15 @@ def test_noise_at_low_losses_changes_nothing_from_zero_on() -> None:
     assert (np.asarray(answer.gap) < 1e-12).all()
 
 
+def test_an_upper_column_read_back_is_not_lowered_left_of_zero() -> None:
+    """Masses that sum to more than 1 lose from the lowest; what is left of these is no lower than the last of them."""
+    losses, masses = np.array([-3.0, -2.0, -1.0, 1.0]), np.array([1e-4, 2e-4, 0.2686, 0.7313])
+    upper, lower = (from_column(losses, masses, 0.0, side=side) for side in SIDES)
+    assert upper.losses[0] == -2.0
+    assert lower.losses[0] < -2.0
+    assert math.fsum(upper.masses) == math.fsum(lower.masses) == 1
+
+
 def test_negative_noise_counts_as_nothing() -> None:
     back = from_column(np.array([-1.0, 0.5, 1.0]), np.array([0.27, -1e-15, 0.73]), 0.0)
     assert 0.5 not in back.losses

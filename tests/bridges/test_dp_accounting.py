@@ -129,6 +129,21 @@ def test_theirs_as_a_scheme_has_their_curve(plds: Any, name: str) -> None:
         assert ours.gap <= max(1e-3 * ours.upper, 2e-13)
 
 
+@pytest.mark.parametrize("side", ["upper", "lower"])
+@pytest.mark.parametrize("sigma", [1.0, 0.3])
+def test_theirs_bounds_the_mechanism_at_negative_epsilon_too(plds: Any, sigma: float, side: Side) -> None:
+    """What composition, sampling and the other direction rest on. Their own curves go wrong there."""
+    pessimistic, truth = side == "upper", closed.gaussian(sigma)
+    theirs = plds.from_gaussian_mechanism(
+        sigma, value_discretization_interval=1e-2, pessimistic_estimate=pessimistic, use_connect_dots=pessimistic
+    )
+    scheme = bridge.from_pld(theirs)
+    for direction in ("remove", "add"):
+        for epsilon in (-20.0, -3.0, -0.5, 0.0, 0.5, 3.0):
+            ours, exact = scheme.delta(epsilon, direction=direction), float(truth.delta(epsilon, direction))
+            assert ours.upper >= exact - FLOATS if pessimistic else ours.lower <= exact + FLOATS
+
+
 def test_theirs_can_be_nested(plds: Any) -> None:
     """Sampled and allocated, what they do not do: of their Gaussian it is that of ours, to their interval."""
     scheme = bridge.from_pld(plds.from_gaussian_mechanism(1.0, value_discretization_interval=1e-3))

@@ -217,11 +217,12 @@ def from_pld(pld: Any) -> PrivacyLoss:
         raise TypeError(f"pld must be a PrivacyLossDistribution of dp-accounting, got {show(pld)}")
     pmf = pld._pmf_remove.to_dense_pmf()
     losses = (np.arange(pmf.size) + pmf._lower_loss) * float(pmf._discretization)
-    return from_column(losses, np.array(pmf._probs, np.float64), float(pmf._infinity_mass))
+    side: Side = "upper" if pmf._pessimistic_estimate else "lower"
+    return from_column(losses, np.array(pmf._probs, np.float64), float(pmf._infinity_mass), side=side)
 
 
-def from_column(losses: FloatArray, masses: FloatArray, infinity: float) -> PrivacyLoss:
-    """Increasing losses with their masses under P, and the mass at infinity, as a scheme."""
+def from_column(losses: FloatArray, masses: FloatArray, infinity: float, *, side: Side = "upper") -> PrivacyLoss:
+    """Increasing losses with their masses under P, and the mass at infinity: the scheme that bounds what they bound."""
     from privloss._mechanisms import PrivacyLoss
 
     negative = -float(np.minimum(masses, 0.0).sum()) + max(-infinity, 0.0)
@@ -232,7 +233,7 @@ def from_column(losses: FloatArray, masses: FloatArray, infinity: float) -> Priv
         raise ValueError(f"the masses of pld must sum to 1 within {DRIFT}, got {total!r}")
     kept = masses > 0
     losses, masses, infinity = losses[kept], masses[kept], max(infinity, 0.0)
-    losses, masses = _completed(losses, masses, infinity)
+    losses, masses = _completed(losses, masses, infinity, side)
     if infinity > 0:
         losses, masses = np.append(losses, math.inf), np.append(masses, infinity)
     return PrivacyLoss(losses, masses)
@@ -242,11 +243,14 @@ def _total(masses: FloatArray, atom: float = 0.0) -> float:
     return math.fsum([atom, *masses.tolist()])
 
 
-def _completed(losses: FloatArray, masses: FloatArray, infinity: float) -> tuple[FloatArray, FloatArray]:
-    """The same, with the lowest outcomes made one that has what the others lack to 1, under P and under Q.
+def _completed(
+    losses: FloatArray, masses: FloatArray, infinity: float, side: Side
+) -> tuple[FloatArray, FloatArray]:
+    """The same, with the lowest outcomes made one that has what the others lack to 1, under P and at most so under Q.
 
     As few as will do: it is below the others, so the curve stays as it is to the right of those it replaces, which
-    have losses up to 0. Where that cannot be, all is left as it is, for ``PrivacyLoss`` to judge.
+    have losses up to 0. On the upper side it is not below the last of these. Where that cannot be, all is left as it
+    is, for ``PrivacyLoss`` to judge.
     """
     with np.errstate(over="ignore"):
         half = np.exp(-0.5 * losses)
@@ -267,4 +271,7 @@ def _completed(losses: FloatArray, masses: FloatArray, infinity: float) -> tuple
     p, q = lacking(n)
     if p <= 0:
         return losses[n:], masses[n:]
-    return np.append(math.log(p / q), losses[n:]), np.append(p, masses[n:])
+    loss = math.log(p / q)
+    if side == "upper" and n:
+        loss = max(loss, float(losses[n - 1]))
+    return np.append(loss, losses[n:]), np.append(p, masses[n:])
