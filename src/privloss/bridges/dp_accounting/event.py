@@ -191,10 +191,6 @@ def to_event(scheme: Scheme) -> Any:
     """The event of dp-accounting that describes a scheme; ValueError for one that none does."""
     operand(scheme=scheme)
     events = library("dp_accounting.dp_event", "dp-accounting")
-    if scheme == NOTHING:
-        return events.NoOpDpEvent()
-    if scheme == EVERYTHING:
-        return events.NonPrivateDpEvent()
     done: dict[int, Any] = {}
     for node in walk(scheme):
         writer = _WRITERS.get(type(node))
@@ -205,6 +201,8 @@ def to_event(scheme: Scheme) -> Any:
 
 
 def _guaranteed(events: Any, scheme: Any, parts: list[Any]) -> Any:
+    if scheme in (NOTHING, EVERYTHING):
+        return events.NoOpDpEvent() if scheme == NOTHING else events.NonPrivateDpEvent()
     if not hasattr(events, "EpsilonDeltaDpEvent"):
         raise ValueError(f"{show(scheme)} has no event in this version of dp-accounting")
     return events.EpsilonDeltaDpEvent(scheme.epsilon_, getattr(scheme, "delta_", 0.0))

@@ -53,7 +53,9 @@ def to_pld(
 
     ``side="upper"`` gives a pessimistic one, whose delta is never below that of the scheme, and "lower" an optimistic
     one, never above: up to what dp-accounting itself rounds. An upper one is exact at the multiples of ``step`` and
-    second order between; a lower one rounds losses down. Laws that have to be computed are so to about ``rtol``.
+    second order between; a lower one rounds losses down, and bounds what was analysed: the reduction, where several
+    steps are picked (``exact`` is False). Laws that have to be computed are so to about ``rtol``, or to what
+    ``seconds`` allow.
     """
     masses = library("dp_accounting.pld.pld_pmf", "dp-accounting")
     distribution = library("dp_accounting.pld.privacy_loss_distribution", "dp-accounting")
@@ -107,17 +109,22 @@ class Rounding:
     deadline: float
 
     def law(self, plain: Scheme) -> Law:
-        """Of a simplified scheme, resolved for both directions."""
+        """Of a simplified scheme, resolved for both directions, to ``rtol`` or to what time allows."""
         from privloss._ask import OutOfTime
-        from privloss._questions import Look, spacing_of, too_deep
+        from privloss._questions import FIRST, Look, spacing_of, too_deep
 
-        look = Look(spacing_of(self.rtol), TAIL, math.log(1e-8), True, self.deadline)
-        try:
-            return plain.law(look.ask(self.side, "remove"))
-        except OutOfTime:
-            raise TimeoutError("no distribution within seconds=...: give more, or a larger rtol") from None
-        except RecursionError:
-            raise too_deep(plain) from None
+        fine, found = spacing_of(self.rtol), None
+        for spacing in (fine,) if self.deadline == math.inf else (max(FIRST, fine), fine):
+            look = Look(spacing, TAIL, math.log(1e-8), True, self.deadline)
+            try:
+                found = plain.law(look.ask(self.side, "remove"))
+            except OutOfTime:
+                break
+            except RecursionError:
+                raise too_deep(plain) from None
+        if found is None:
+            raise TimeoutError("no distribution within seconds=...: give more, or a larger rtol")
+        return found
 
     def column(self, law: Law, *, bounded: bool) -> Column:
         """``bounded`` is whether the scheme has a largest loss."""
