@@ -243,6 +243,15 @@ def test_extremes_give_columns(scheme: pl.Scheme) -> None:
             assert math.fsum([column.infinity, *column.masses.tolist()]) == pytest.approx(1, abs=1e-15)
 
 
+def test_what_a_lower_column_fills_up_says_nothing() -> None:
+    """It is so low that the curve there is at most 1 - x, which every scheme has, though Q has mass of its own."""
+    remove, _ = columns(pl.ApproximateDP(0.42, 0.5), 0.1, side="lower")
+    with mp.workdps(40):
+        parts = outcomes(remove, 0.1)
+        lowest = min(ratio for ratio, _ in parts)
+        assert curve(parts, remove.infinity, lowest) <= 1 - lowest
+
+
 def test_a_lower_column_drops_no_mass_to_infinity() -> None:
     remove, _ = columns(pl.Gaussian(1.0), 0.1, side="lower")
     assert remove.infinity == 0.0
