@@ -1,10 +1,10 @@
 """Everything that must hold before a change lands: `python3 scripts/check.py`, on any machine with Python.
 
 It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
-Windows launcher. The one that runs this script gets the linter, the type checker, all tests but those marked
-long (`--long` for these as well) and the packaging checks. The others get the tests that are not marked slow or extras,
-Python 3.10 with the oldest NumPy allowed. Two Pythons are at work at a time, and what each says is shown when it
-is done. It ends with what was left out.
+Windows launcher. The one that runs this script gets the linter, the type checker, the packages that bridges lead to,
+all tests but those marked long (`--long` for these as well) and the packaging checks. The others get the tests that
+are not marked slow or extras, Python 3.10 with the oldest NumPy allowed. Two Pythons are at work at a time, and what
+each says is shown when it is done. It ends with what was left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pythons import ROOT, SUPPORTED, available, environment
 
 OLDEST = ("numpy==1.24.*",)  # the lower bound in pyproject.toml, for Python 3.10
 FAST, MOST = ("-m", "not slow and not long"), ("-m", "not long")
-BARE = ("-m", "not slow and not long and not extras")  # without what only the main Python has installed
+PLAIN = ("-m", "not slow and not long and not extras")  # where EXTRAS are not installed
+EXTRAS = "dp-accounting,riskcal,pld-accounting"  # what the tests marked extras need
 
 
 class Check:
@@ -76,7 +77,7 @@ def main() -> int:
 
 
 def _main_python(check: Check, version: str, executable: str, quick: bool, chosen: tuple[str, ...]) -> None:
-    python = environment(version, executable, ".[dev]")
+    python = environment(version, executable, f".[dev,{EXTRAS}]")
     check.run("lint", python, "-m", "ruff", "check")
     for target in [version] if quick else sorted({version, SUPPORTED[0], SUPPORTED[-1]}):
         check.run(f"types for Python {target}", python, "-m", "mypy", "--python-version", target)
@@ -89,7 +90,7 @@ def _other_python(check: Check, version: str, executable: str) -> None:
     oldest = OLDEST if version == SUPPORTED[0] else ()
     python = environment(version, executable, ".[test]", *oldest)
     name = " ".join((f"tests on Python {version}", *oldest))
-    check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *BARE)
+    check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLAIN)
     check.omitted.append(f"slow tests, and tests of extras, on Python {version}")
 
 

@@ -36,8 +36,11 @@ def _names(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def _with(language: str) -> list[Path]:
-    return [page for page in _PAGES if any(block.language == language for block in _blocks(page))]
+def _with(language: str) -> list[Any]:
+    """The pages with such blocks; those of guides to other libraries need these."""
+    found = [page for page in _PAGES if any(block.language == language for block in _blocks(page))]
+    marks = [pytest.mark.extras, pytest.mark.slow]
+    return [pytest.param(page, marks=marks) if page.parent.name == "guides" else page for page in found]
 
 
 @pytest.mark.parametrize("page", _with("python"), ids=_names)

@@ -123,8 +123,8 @@ def test_one_version_everywhere() -> None:
 
 
 def test_import_is_light() -> None:
-    rooms = [f"privloss.{room}" for room in ("_cli", "baselines", "paper", "sweep")]
-    heavy = ["scipy", "argparse", "rich", "matplotlib", "mpmath", "sqlite3", *rooms]
+    rooms = [f"privloss.{room}" for room in ("_cli", "baselines", "bridges", "paper", "sweep")]
+    heavy = ["scipy", "argparse", "rich", "matplotlib", "mpmath", "sqlite3", "dp_accounting", *rooms]
     code = f"import sys, privloss; print([name for name in {heavy!r} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
