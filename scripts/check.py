@@ -2,9 +2,9 @@
 
 It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
 Windows launcher. The one that runs this script gets the linter, the type checker, the packages that bridges lead to,
-all tests but those marked long (`--long` for these as well) and the packaging checks. The others get the tests that
-are not marked slow or extras, Python 3.10 with the oldest NumPy allowed. Two Pythons are at work at a time, and what
-each says is shown when it is done. It ends with what was left out.
+all tests but those marked long (`--long` for these as well) and the packaging checks. The oldest and the newest (all
+others with `--long`) get the tests that are not marked slow or extras, Python 3.10 with the oldest NumPy allowed. Two
+Pythons are at work at a time, and what each says is shown when it is done. It ends with what was left out.
 """
 
 from __future__ import annotations
@@ -61,6 +61,10 @@ def main() -> int:
         print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
         return 2
     (version, executable), *others = pythons.items()
+    if not given.long:  # what works on the oldest and on the newest works between
+        ends = (SUPPORTED[0], SUPPORTED[-1])
+        check.omitted += [f"tests on Python {each} (--long)" for each, _ in others if each not in ends and not quick]
+        others = [other for other in others if other[0] in ends]
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         jobs = [pool.submit(_main_python, check, version, executable, quick, chosen)]
         if not quick:
