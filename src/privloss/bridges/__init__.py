@@ -1,0 +1,1 @@
+"""Bridges to other libraries, one module each, importing that library inside its functions."""
