@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _SOURCES = (".ci/run", "CITATION.cff", "LICENSE", "pyproject.toml")
-_FOLDERS = ("bench", "docs", "scripts", "src", "tests")
+_FOLDERS = ("bench", "docs", "examples", "scripts", "src", "tests")
 _INSTALLED = ("__init__.py", "__main__.py", "_cli/__init__.py", "py.typed")
 _PLACES = {
     "src/privloss/__init__.py": r'^__version__ = "([^"]+)"$',

@@ -50,7 +50,7 @@ def test_one_version_everywhere() -> None:
 
 
 def test_import_is_light() -> None:
-    heavy = ["scipy", "argparse", "rich", "matplotlib", "mpmath", "privloss._cli"]
+    heavy = ["scipy", "argparse", "rich", "matplotlib", "mpmath", "privloss._cli", "torch", "opacus", "jax"]
     code = f"import sys, privloss; print([name for name in {heavy!r} if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
@@ -63,7 +63,7 @@ def test_types_are_shipped() -> None:
 def test_the_archives_are_described() -> None:
     """scripts/release.py builds them; every top folder and page must at least be named."""
     described = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    for name in (".ci", "bench", "docs", "scripts", "src", "tests", "*.md", "CITATION.cff", "LICENSE"):
+    for name in (".ci", "bench", "docs", "examples", "scripts", "src", "tests", "*.md", "CITATION.cff", "LICENSE"):
         assert f'"/{name}"' in described
 
 

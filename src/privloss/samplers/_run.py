@@ -24,7 +24,7 @@ def ended(mechanism: Scheme, taken: int, steps: int, picks: int, fresh: bool) ->
         return allocate([(_repeated(mechanism, whole + 1), rest), (_repeated(mechanism, whole), steps - rest)])
     if picks == steps:
         return mechanism.repeat(whole * steps + rest)
-    return mechanism.repeat(whole + len(last)).allocate(steps, picks)
+    return _repeated(mechanism, whole + len(last)).allocate(steps, picks)
 
 
 def scheme(epochs: Sequence[Epoch], steps: int, picks: int, fresh: bool, worst: Scheme) -> Scheme:
