@@ -325,21 +325,45 @@ def test_calibration_by_opacus_does_not_overshoot(epsilon: float, rate: float, e
 # PyTorch without Opacus, and the example.
 
 
-def test_a_loader_with_workers_and_empty_batches() -> None:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_with_workers_and_empty_batches(workers: int) -> None:
     import torch
-    from torch.utils.data import DataLoader
 
-    from privloss.samplers.torch import Collate
+    from privloss.samplers.torch import loader
 
-    for workers in (0, 2):
-        dataset = [{"x": torch.ones(3) * i, "name": str(i), "pair": (i, torch.tensor(i))} for i in range(5)]
-        sampler = RandomAllocationSampler(5, steps=12, generator=2)
-        loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=Collate(dataset), num_workers=workers)
-        batches = list(loader)
-        assert len(batches) == len(loader) == 12
-        assert sorted(name for batch in batches for name in batch["name"]) == list("01234")
-        assert torch.cat([batch["x"] for batch in batches]).shape == (5, 3)
-        assert torch.cat([batch["pair"][0] for batch in batches]).sort().values.tolist() == [0, 1, 2, 3, 4]
+    dataset = [{"x": torch.ones(3) * i, "name": str(i), "pair": (i, torch.tensor(i))} for i in range(5)]
+    batches = loader(dataset, RandomAllocationSampler(5, steps=12, generator=2), num_workers=workers)
+    drawn = list(batches)
+    assert len(drawn) == len(batches) == 12
+    assert sorted(name for batch in drawn for name in batch["name"]) == list("01234")
+    assert torch.cat([batch["x"] for batch in drawn]).shape == (5, 3)
+    assert torch.cat([batch["pair"][0] for batch in drawn]).sort().values.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("more", [{}, {"num_workers": 2}, {"num_workers": 2, "persistent_workers": True}])
+def test_a_loader_loses_no_batch_and_gives_none_twice(more: dict[str, Any]) -> None:
+    from privloss.samplers.torch import loader
+
+    sampler = RandomAllocationSampler(20, steps=9, epochs=2, generator=2)
+    whole = [sorted(batch) for batch in RandomAllocationSampler(20, steps=9, epochs=2, generator=2)]
+    batches = loader(list(range(20)), sampler, list, **more)
+    got = [next(iter(batches))]  # a look at the first is a batch taken
+    got += itertools.islice(batches, 3)
+    assert sampler.taken == sampler.given == 4
+    for batch in batches:
+        got.append(batch)
+        if len(got) == 6:
+            state = sampler.state_dict()  # while workers have fetched more
+            other = RandomAllocationSampler(20, steps=9, epochs=2)
+            other.load_state_dict(state)
+            assert list(other) == whole[6:]
+    assert got == whole
+    held = iter(batches)
+    assert len(next(held)) >= 0 and sampler.given == 10
+    next(iter(sampler))  # drawn past a loader that is still held: it does not set the sampler back any more
+    taken = sampler.taken
+    del held
+    assert sampler.taken == taken
 
 
 def test_a_batch_without_a_first_dimension_is_refused() -> None:

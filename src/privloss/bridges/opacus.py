@@ -101,9 +101,10 @@ class AllocationAccountant(Accountant):
     def step(self, *, noise_multiplier: float, sample_rate: float = 0.0) -> None:
         """``sample_rate`` is what Opacus believes it to be; the sampler knows better."""
         steps = self.sampler.steps
-        epoch, drawn = divmod(self.sampler.taken - 1, steps)
+        given = self.sampler.given
+        epoch, drawn = divmod(given - 1, steps)
         used = sum(n for (*_, n), begun in zip(self.history, self.epochs, strict=True) if begun == epoch)
-        if self.sampler.taken == 0 or used > drawn:
+        if given == 0 or used > drawn:
             raise RuntimeError(
                 f"a step needs a batch of its own, got step {used + 1} of an epoch of which {used} batches are drawn: "
                 "take them from the loader that make_private_with_allocation returned"
@@ -139,21 +140,13 @@ class AllocationAccountant(Accountant):
     def state_dict(self, destination: MutableMapping[str, Any] | None = None) -> MutableMapping[str, Any]:
         """The sampler's state too, and so its key: keep it as secret as the data."""
         state = super().state_dict(destination)
-        state.update(epochs=list(self.epochs), sampler=self.sampler.state_dict(self._used()))
+        state.update(epochs=list(self.epochs), sampler=self.sampler.state_dict())
         return state
 
     def load_state_dict(self, state_dict: MutableMapping[str, Any]) -> None:
         super().load_state_dict(state_dict)
         self.epochs = list(state_dict["epochs"])
         self.sampler.load_state_dict(state_dict["sampler"])
-
-    def _used(self) -> int:
-        """The batches that are done with: those of the last epoch that a loader fetched ahead are not."""
-        if not self.history:
-            return 0
-        last = self.epochs[-1]
-        used = sum(n for (*_, n), epoch in zip(self.history, self.epochs, strict=True) if epoch == last)
-        return last * self.sampler.steps + used
 
 
 def make_private_with_allocation(
@@ -241,16 +234,11 @@ def _noise(
 
 def _loader(data_loader: Any, sampler: RandomAllocationSampler) -> Any:
     """The same loader with other batches."""
-    from privloss.samplers.torch import Collate
+    from privloss.samplers.torch import loader
 
     kept = ("num_workers", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context", "generator")
-    more = ("prefetch_factor", "persistent_workers")
-    return _data().DataLoader(
-        data_loader.dataset,
-        batch_sampler=sampler,
-        collate_fn=Collate(data_loader.dataset, data_loader.collate_fn),
-        **{name: getattr(data_loader, name) for name in kept + more},
-    )
+    more = {name: getattr(data_loader, name) for name in (*kept, "prefetch_factor", "persistent_workers")}
+    return loader(data_loader.dataset, sampler, data_loader.collate_fn, **more)
 
 
 def _place(distributed: bool) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """Batch samplers that say which scheme they realise.
 
-Each yields one epoch of batches, lists of indices, whenever it is iterated over, so it can be the ``batch_sampler`` of
-a PyTorch ``DataLoader`` (with ``privloss.samplers.torch.Collate`` for the empty batches) or be used alone.
+Each yields one epoch of batches, lists of indices, whenever it is iterated over. It can be used alone, with
+``privloss.samplers.torch.loader``, or as the ``batch_sampler`` of a PyTorch ``DataLoader`` whose ``collate_fn`` knows
+what an empty batch looks like (``privloss.samplers.torch.Collate``).
 
 >>> import privloss as pl
 >>> from privloss.samplers import RandomAllocationSampler

@@ -37,6 +37,8 @@ class Sampler(ABC):
             raise ValueError(f"generator must be the same in all of world={world} processes, got None: give bytes")
         self.key = key(generator)
         self.taken = 0
+        self.turn = 0  # of those that iterate over it, the last one counts
+        self.handed: int | None = None  # like taken, but without what a loader has fetched ahead
 
     @abstractmethod
     def scheme(self, mechanism: Scheme, taken: int | None = None) -> Scheme:
@@ -57,6 +59,7 @@ class Sampler(ABC):
     def __iter__(self) -> Iterator[list[int]]:
         if self.taken >= self.epochs * self.steps:
             raise RuntimeError(f"all batches of epochs={self.epochs} epochs are drawn: a longer run is another scheme")
+        self.turn, self.handed = self.turn + 1, None
         return self._rest(self.taken // self.steps)
 
     def _rest(self, epoch: int) -> Iterator[list[int]]:
@@ -66,14 +69,18 @@ class Sampler(ABC):
             self.taken += 1
             yield batch(step)[self.rank :: self.world].tolist()
 
-    def state_dict(self, taken: int | None = None) -> dict[str, Any]:
+    @property
+    def given(self) -> int:
+        """The batches that came out so far: those taken, less what ``privloss.samplers.torch.loader`` holds back."""
+        return self.taken if self.handed is None else self.handed
+
+    def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on, as plain data. It holds the key: who knows it knows who was in which batch.
 
-        ``taken`` is how many batches were trained on, for a loader that fetches ahead.
+        A loader of another kind that fetches ahead loses what it has fetched: those batches do not come again.
         """
-        taken = self.taken if taken is None else self._within(taken, least=0)
         law = {name: getattr(self, name) for name in self.law}
-        return {"sampler": self.kind, **law, "key": self.key.hex(), "taken": taken}
+        return {"sampler": self.kind, **law, "key": self.key.hex(), "taken": self.given}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where the sampler that said ``state`` stopped; it must have been made with the same arguments."""
@@ -81,6 +88,7 @@ class Sampler(ABC):
             if name not in state or state[name] != mine:
                 raise ValueError(f"state must have {name}={show(mine)}, as here, got {show(state.get(name))}")
         self.key, self.taken = bytes.fromhex(state["key"]), self._within(state["taken"], least=0)
+        self.turn, self.handed = self.turn + 1, None
 
     def _within(self, taken: int | None, least: int = 1) -> int:
         """A number of steps of this run; all of them for None."""
