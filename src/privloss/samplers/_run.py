@@ -31,7 +31,7 @@ def scheme(epochs: Sequence[Epoch], steps: int, picks: int, fresh: bool, worst: 
     """What one person's data went through in the steps that were taken, whose mechanisms may differ.
 
     ``worst`` is at most as private as any of the mechanisms. Exact for picks=1 (with kept bins, if no step was skipped
-    but at the end) and for picks=steps; a bound otherwise.
+    but in the last epoch, and the noise changed between epochs only) and for picks=steps; a bound otherwise.
     """
     if fresh or picks == steps or len(epochs) == 1:
         counts = Counter(map(tuple, epochs))
@@ -39,8 +39,10 @@ def scheme(epochs: Sequence[Epoch], steps: int, picks: int, fresh: bool, worst: 
         for epoch, n in counts.items():
             parts[_epoch(epoch, steps, picks, worst)] += n
         return _composed(parts)
-    if picks > 1 or any(_total(epoch) < steps for epoch in epochs[:-1]):
-        return worst.repeat(len(epochs)).allocate(steps, picks)
+    *earlier, last = epochs
+    even = _total(last) == steps or all(len(set(_each(epoch))) == 1 for epoch in earlier)
+    if picks > 1 or not even or any(_total(epoch) < steps for epoch in earlier):
+        return worst.repeat(len(epochs)).allocate(steps, picks)  # in which bins was what is not known
     bins = Counter(zip_longest(*map(_each, epochs)))
     return _mean(Counter({_composed(Counter(filter(None, used))): n for used, n in bins.items()}))
 
