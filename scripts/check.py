@@ -5,6 +5,9 @@ Windows launcher. The one that runs this script gets the linter, the type checke
 all tests but those marked long (`--long` for these as well) and the packaging checks. The oldest and the newest (all
 others with `--long`) get the tests that are not marked slow or extras, Python 3.10 with the oldest NumPy allowed. Two
 Pythons are at work at a time, and what each says is shown when it is done. It ends with what was left out.
+
+Tests that need PyTorch or JAX run with `--torch`, or `--long`: in an environment of its own, .venv/torch, made from
+scripts/torch.txt.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pythons import ROOT, SUPPORTED, available, environment
 
 OLDEST = ("numpy==1.24.*",)  # the lower bound in pyproject.toml, for Python 3.10
-FAST, MOST = ("-m", "not slow and not long"), ("-m", "not long")
-PLAIN = ("-m", "not slow and not long and not extras")  # where EXTRAS are not installed
+HERE = "not torch and not jax"  # what the environment of a checkout can run
+FAST, MOST, ALL = ("-m", f"not slow and not long and {HERE}"), ("-m", f"not long and {HERE}"), ("-m", HERE)
+PLAIN = ("-m", f"not slow and not long and not extras and {HERE}")  # where EXTRAS are not installed
 EXTRAS = "dp-accounting,riskcal,pld-accounting"  # what the tests marked extras need
+TORCH = "3.11"  # the Python that scripts/torch.txt is locked for
 
 
 class Check:
@@ -53,9 +58,10 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description="lint, types, tests and packaging, on every Python found")
     arguments.add_argument("--quick", action="store_true", help="one Python, no slow tests, no packaging")
     arguments.add_argument("--long", action="store_true", help="the tests that take minutes, too")
+    arguments.add_argument("--torch", action="store_true", help="the tests that need PyTorch or JAX, too")
     given = arguments.parse_args()
     quick: bool = given.quick
-    chosen = FAST if quick else () if given.long else MOST
+    chosen = FAST if quick else ALL if given.long else MOST
     pythons, check = dict(available()), Check()
     if not pythons:
         print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
@@ -71,6 +77,10 @@ def main() -> int:
             jobs += [pool.submit(_other_python, check, *other) for other in others]
         for job in jobs:
             job.result()
+    if given.torch or given.long:
+        _torch(check, pythons, given.long)
+    else:
+        check.omitted.append("tests that need PyTorch or JAX (--torch)")
     if quick:
         check.omitted.append("slow tests, packaging and the other Pythons (--quick)")
     else:
@@ -96,6 +106,16 @@ def _other_python(check: Check, version: str, executable: str) -> None:
     name = " ".join((f"tests on Python {version}", *oldest))
     check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLAIN)
     check.omitted.append(f"slow tests, and tests of extras, on Python {version}")
+
+
+def _torch(check: Check, pythons: dict[str, str], long: bool) -> None:
+    if TORCH not in pythons:
+        check.omitted.append(f"tests that need PyTorch or JAX: Python {TORCH} not found")
+        return
+    locked = [line for line in (ROOT / "scripts" / "torch.txt").read_text().split("\n") if not line.startswith("#")]
+    python = environment("torch", pythons[TORCH], ".[test]", *filter(None, locked))
+    chosen = "torch or jax" if long else "(torch or jax) and not long"
+    check.run("tests with PyTorch and JAX", python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", chosen)
 
 
 if __name__ == "__main__":
