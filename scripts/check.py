@@ -1,10 +1,13 @@
 """Everything that must hold before a change lands: `python3 scripts/check.py`, on any machine with Python.
 
 It makes an environment in .venv/ for each supported Python that is found: on the path, under pyenv, by the
-Windows launcher. The one that runs this script gets the linter, the type checker, all tests but those marked
-long (`--long` for these as well) and the packaging checks. The others get the tests that are not marked slow or extras,
-Python 3.10 with the oldest NumPy allowed. Two Pythons are at work at a time, and what each says is shown when it
-is done. It ends with what was left out.
+Windows launcher. The one that runs this script gets the linter, the type checker, the packages that bridges lead to,
+all tests but those marked long (`--long` for these as well) and the packaging checks. The oldest and the newest (all
+others with `--long`) get the tests that are not marked slow or extras, Python 3.10 with the oldest NumPy allowed. Two
+Pythons are at work at a time, and what each says is shown when it is done. It ends with what was left out.
+
+Tests that need PyTorch or JAX run with `--torch`, or `--long`: in an environment of its own, .venv/torch, made from
+scripts/torch.txt.
 """
 
 from __future__ import annotations
@@ -19,8 +22,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pythons import ROOT, SUPPORTED, available, environment
 
 OLDEST = ("numpy==1.24.*",)  # the lower bound in pyproject.toml, for Python 3.10
-FAST, MOST = ("-m", "not slow and not long"), ("-m", "not long")
-BARE = ("-m", "not slow and not long and not extras")  # without what only the main Python has installed
+HERE = "not torch and not jax"  # what the environment of a checkout can run
+FAST, MOST, ALL = ("-m", f"not slow and not long and {HERE}"), ("-m", f"not long and {HERE}"), ("-m", HERE)
+PLAIN = ("-m", f"not slow and not long and not extras and {HERE}")  # where EXTRAS are not installed
+EXTRAS = "dp-accounting,riskcal,pld-accounting"  # what the tests marked extras need
+TORCH = "3.11"  # the Python that scripts/torch.txt is locked for
 
 
 class Check:
@@ -52,20 +58,29 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description="lint, types, tests and packaging, on every Python found")
     arguments.add_argument("--quick", action="store_true", help="one Python, no slow tests, no packaging")
     arguments.add_argument("--long", action="store_true", help="the tests that take minutes, too")
+    arguments.add_argument("--torch", action="store_true", help="the tests that need PyTorch or JAX, too")
     given = arguments.parse_args()
     quick: bool = given.quick
-    chosen = FAST if quick else () if given.long else MOST
+    chosen = FAST if quick else ALL if given.long else MOST
     pythons, check = dict(available()), Check()
     if not pythons:
         print(f"needs one of Python {', '.join(SUPPORTED)}, with the venv module", file=sys.stderr)
         return 2
     (version, executable), *others = pythons.items()
+    if not given.long:  # what works on the oldest and on the newest works between
+        ends = (SUPPORTED[0], SUPPORTED[-1])
+        check.omitted += [f"tests on Python {each} (--long)" for each, _ in others if each not in ends and not quick]
+        others = [other for other in others if other[0] in ends]
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         jobs = [pool.submit(_main_python, check, version, executable, quick, chosen)]
         if not quick:
             jobs += [pool.submit(_other_python, check, *other) for other in others]
         for job in jobs:
             job.result()
+    if given.torch or given.long:
+        _torch(check, pythons, given.long)
+    else:
+        check.omitted.append("tests that need PyTorch or JAX (--torch)")
     if quick:
         check.omitted.append("slow tests, packaging and the other Pythons (--quick)")
     else:
@@ -76,7 +91,7 @@ def main() -> int:
 
 
 def _main_python(check: Check, version: str, executable: str, quick: bool, chosen: tuple[str, ...]) -> None:
-    python = environment(version, executable, ".[dev]")
+    python = environment(version, executable, f".[dev,{EXTRAS}]")
     check.run("lint", python, "-m", "ruff", "check")
     for target in [version] if quick else sorted({version, SUPPORTED[0], SUPPORTED[-1]}):
         check.run(f"types for Python {target}", python, "-m", "mypy", "--python-version", target)
@@ -89,8 +104,18 @@ def _other_python(check: Check, version: str, executable: str) -> None:
     oldest = OLDEST if version == SUPPORTED[0] else ()
     python = environment(version, executable, ".[test]", *oldest)
     name = " ".join((f"tests on Python {version}", *oldest))
-    check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *BARE)
+    check.run(name, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLAIN)
     check.omitted.append(f"slow tests, and tests of extras, on Python {version}")
+
+
+def _torch(check: Check, pythons: dict[str, str], long: bool) -> None:
+    if TORCH not in pythons:
+        check.omitted.append(f"tests that need PyTorch or JAX: Python {TORCH} not found")
+        return
+    locked = [line for line in (ROOT / "scripts" / "torch.txt").read_text().split("\n") if not line.startswith("#")]
+    python = environment("torch", pythons[TORCH], ".[test]", *filter(None, locked))
+    chosen = "torch or jax" if long else "(torch or jax) and not long"
+    check.run("tests with PyTorch and JAX", python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", chosen)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,15 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _RELAXED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+_NEEDS = {  # pages that run where these are installed
+    "docs/guides/jax.md": ("jax",),
+    "docs/guides/pytorch.md": ("torch",),
+    "docs/guides/replace-my-accountant.md": ("extras", "slow"),
+}
+
+_SAID = ("Secure RNG turned off", "Full backward hook is firing")  # by Opacus and PyTorch, of every training
+
+
 class _Block(NamedTuple):
     language: str
     text: str
@@ -36,8 +45,15 @@ def _names(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def _with(language: str) -> list[Path]:
-    return [page for page in _PAGES if any(block.language == language for block in _blocks(page))]
+def _with(language: str) -> list[Any]:
+    pages = [page for page in _PAGES if any(block.language == language for block in _blocks(page))]
+    return [pytest.param(page, marks=_marks(page)) for page in pages]
+
+
+def _marks(page: Path) -> list[pytest.MarkDecorator]:
+    quiet = pytest.mark.filterwarnings(*(f"ignore:{said}:UserWarning" for said in _SAID))
+    names = _NEEDS.get(_names(page), ())
+    return [*(getattr(pytest.mark, name) for name in names), quiet] if names else []
 
 
 @pytest.mark.parametrize("page", _with("python"), ids=_names)

@@ -165,6 +165,18 @@ def test_many_integers_are_the_bell(sigma: float, direction: Any) -> None:
     assert discrete.gap <= 2e-3 * discrete.upper
 
 
+@pytest.mark.parametrize("direction", ["remove", "add"])
+def test_many_integers_are_their_sum(direction: Any) -> None:
+    """The sum over all of them: positive terms, right to 1e-12. The allowances are the larger, the fewer there are."""
+    sigma, shift, epsilon = 10_001.0, 10_001, 1.0
+    least = math.floor((epsilon * sigma**2 + shift**2 / 2) / shift) + 1  # the first whose loss is above epsilon
+    bell = [math.exp(-0.5 * (k / sigma) ** 2) for k in range(12 * shift)]
+    whole = 2 * math.fsum(bell) - 1.0
+    truth = (math.fsum(bell[least - shift :]) - math.exp(epsilon) * math.fsum(bell[least:])) / whole
+    found = pl.DiscreteGaussian(sigma, shift).delta(epsilon, direction=direction, rtol=1e-7)
+    assert found.lower <= truth * (1 + 1e-12) and truth * (1 - 1e-12) <= found.upper <= (1 + 1e-3) * found.lower
+
+
 def test_a_discrete_gaussian_at_one_integer() -> None:
     """Below sigma 0.02 all else is below e^-1250: the loss is that of the mean."""
     for sigma in (0.019, 0.021, 0.001):

@@ -207,7 +207,11 @@ def subsample_law(of: Scheme, rate: float, ask: Ask) -> Law:
 
 def swap_law(of: Scheme, ask: Ask) -> Law:
     """The dual: P and Q exchanged."""
-    law = of.law(replace(ask, direction="add" if ask.direction == "remove" else "remove"))
+    return dual(of.law(replace(ask, direction="add" if ask.direction == "remove" else "remove")))
+
+
+def dual(law: Law) -> Law:
+    """The law with P and Q exchanged."""
     return law.swapped() if isinstance(law, Pair) else Swapped(law)
 
 

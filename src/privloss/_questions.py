@@ -410,13 +410,18 @@ def tradeoff(
     return _ask(scheme, question, shape, direction, tolerance, seconds)
 
 
+def spacing_of(rtol: float) -> float:
+    """What a relative gap of about ``rtol`` takes, in standard deviations."""
+    return min(max(FIRST * math.sqrt(rtol / 1e-3), FINEST), 0.15)
+
+
 def pair(
     scheme: Scheme, *, side: Side = "upper", direction: Either = "both", rtol: float = 1e-3, seconds: float | None = 5.0
 ) -> Pair:
     """The pair itself, on the lattice of one direction ("both" takes remove's); it bounds both directions."""
     _check.choice(side=side, among=("upper", "lower"))
     (rtol, _), seconds = _settings(direction, rtol, 0.0, seconds, 0.0)
-    spacing = min(max(FIRST * math.sqrt(rtol / 1e-3), FINEST), 0.15)
+    spacing = spacing_of(rtol)
     deadline = math.inf if seconds is None else time.perf_counter() + seconds
     plain = simplify(scheme)
     way: Direction = "add" if direction == "add" else "remove"

@@ -1,7 +1,7 @@
 """Poisson subsampling at a rate a little above 1/t bounds the allocation, but for outputs that tell much.
 
 With a step (e0, d0)-private, cosh(e0) sqrt(2 log(1/d)/t) = g < 1 and the rate 1/(t (1-g)), delta of the allocation is
-at most that of Poisson subsampling, plus t d0 + d (FS25, Theorem 4.1; composition and several picks by blocks).
+at most that of Poisson subsampling, plus t d0 + d (FS25; composition and several picks by blocks).
 Of delta 99 % go to the d0, and half a percent each to d and to Poisson, as in the authors' own implementation.
 """
 
@@ -31,7 +31,7 @@ def _inverse(setting: Shape, delta: float, way: Way) -> float:
 METHOD = Bound(
     name="fs25_analytic",
     year=2025,
-    reference=f"{REFERENCE}, Theorem 4.1",
+    reference=REFERENCE,
     kind="upper",
     covers="an allocation of steps of one mechanism, perhaps repeated",
     assumptions="helps where steps are many and one of them tells little",

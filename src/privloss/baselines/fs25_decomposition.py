@@ -28,7 +28,7 @@ def _inverse(setting: Shape, delta: float, way: Way) -> float:
 METHOD = Bound(
     name="fs25_decomposition",
     year=2025,
-    reference=f"{REFERENCE}, Theorem 4.2",
+    reference=REFERENCE,
     kind="upper",
     covers="an allocation of one of several steps of one mechanism, once",
     assumptions="none; one pick, one round",

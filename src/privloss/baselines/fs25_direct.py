@@ -38,7 +38,7 @@ def _inverse(setting: Shape, delta: float, way: Way) -> float:
 METHOD = Bound(
     name="fs25_direct",
     year=2025,
-    reference=f"{REFERENCE}, Section 5",
+    reference=REFERENCE,
     kind="upper",
     covers="an allocation of Gaussian steps, perhaps repeated",
     assumptions="whole orders from 2 to 1024; add: the loss of the geometric mean",

@@ -2,7 +2,7 @@
 
 So delta is at most that of Poisson subsampling at that rate, plus the mass of the rare outputs, which the add direction
 of the allocation itself bounds: delta_add(g) e^-g/(e^g - 1) for remove and delta_add(g) e^g/(e^g - 1) for add, times
-the number of groups (FS25, Theorem 4.3). delta_add is the smaller of the decomposition's and, for Gaussians, Jensen's.
+the number of groups (FS25). delta_add is the smaller of the decomposition's and, for Gaussians, Jensen's.
 Half of delta goes to the rare outputs, as in the authors' own implementation.
 """
 
@@ -50,7 +50,7 @@ def _inverse(setting: Shape, delta: float, way: Way) -> float:
 METHOD = Bound(
     name="fs25_recursive",
     year=2025,
-    reference=f"{REFERENCE}, Theorem 4.3",
+    reference=REFERENCE,
     kind="upper",
     covers="an allocation of steps of one mechanism, perhaps repeated",
     assumptions="helps where steps are many",
