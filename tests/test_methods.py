@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,20 @@ def test_a_run_begins_with_nothing(tmp_path: Path) -> None:
     one, two = sweep(grid, 1, tmp_path / "journal.sqlite", quiet=True)
     assert (one["lower"], one["upper"]) == (two["lower"], two["upper"])
     assert (one["run"], two["run"]) == (1, 2)
+
+
+def test_runs_are_timed_by_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What sleeps takes time, but not the processor's."""
+
+    def asleep(*_: Any) -> pl.Bracket:
+        time.sleep(0.3)
+        return pl.Bracket(0.0, 1.0)
+
+    monkeypatch.setattr(_methods, "answer", asleep)
+    grid = Grid(GRID)
+    point = grid.point(0)
+    assert _point.ask(grid.recipe, point).seconds >= 0.3
+    assert _point.ask(grid.recipe, replace(point, settings={"run": 1})).seconds < 0.15
 
 
 def test_tolerances_by_point(tmp_path: Path) -> None:
