@@ -116,6 +116,17 @@ def test_the_largest_loss_of_an_allocation() -> None:
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("of", [pl.PureDP(0), pl.Outcomes([0.5, 0.5], [0.5, 0.5]), pl.PrivacyLoss([0.0], [1.0])])
+def test_the_largest_loss_where_nothing_is_shown(of: pl.Scheme, direction: Any) -> None:
+    """P = Q, so epsilon is 0 at delta = 0: rounding must not lift the lower end above it."""
+    for scheme in (of, of.repeat(3), of.allocate(10).repeat(4).subsample(0.5), of.swap()):
+        answer = scheme.epsilon(0.0, direction=direction)
+        assert answer.lower == 0
+        assert np.copysign(1.0, answer.lower) == 1
+        assert 0 <= answer.upper < 1e-13
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_any_real_epsilon(direction: Any) -> None:
     bracket = SCHEME.delta([-inf, -800.0, -1.0, 0.0, 800.0, inf], direction=direction, atol=1e-9)
     low, high = np.asarray(bracket.lower), np.asarray(bracket.upper)
