@@ -72,6 +72,11 @@ def test_time_limits_out_of_range(ask: Callable[..., Any], value: float) -> None
     refused(lambda: ask(seconds=value), "seconds", ValueError)
 
 
+def test_no_time_limit_is_none() -> None:
+    with pytest.raises(ValueError, match="positive and finite, or None for no limit, got inf"):
+        SCHEME.epsilon(1e-6, seconds=inf)
+
+
 @every_question
 @pytest.mark.parametrize("name", ["rtol", "atol", "seconds"])
 @pytest.mark.parametrize("value", ["1", [1.0], {}, 1j])

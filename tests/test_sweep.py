@@ -786,6 +786,27 @@ def test_pictures(kind: str, journal: Path, tmp_path: Path) -> None:
         _show.draw(grid, [{**row, "lower": None, "upper": None} for row in sweep(grid, 1, journal)], str(path))
 
 
+@pytest.mark.extras
+def test_titles_are_not_cut(journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One map is narrow, and its title has to say what is not exact."""
+    from matplotlib.figure import Figure
+
+    ends = []
+
+    def saved(figure: Any, *_: object, **__: object) -> None:
+        figure.draw_without_rendering()
+        box = figure._suptitle.get_window_extent()
+        ends.append((box.x0, box.x1, figure.bbox.x1, figure._suptitle.get_text()))
+
+    monkeypatch.setattr(Figure, "savefig", saved)
+    grid = Grid(response(parameters={"p": [0.6, 0.7, 0.8, 0.9], "rounds": [1, 2, 3, 4]}))
+    rows = [{**row, "exact": False} for row in sweep(grid, 1, journal)]
+    _show.draw(grid, rows, str(tmp_path / "map.png"))
+    ((left, right, width, text),) = ends
+    assert 0 <= left < right <= width
+    assert "not exact: lower of the reduction only" in " ".join(text.split())
+
+
 def test_pictures_say_what_no_axis_does() -> None:
     def said(**changes: Any) -> list[str]:
         grid = Grid(response(**changes))

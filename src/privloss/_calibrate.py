@@ -152,8 +152,7 @@ def calibrate(
     goal = _goal(epsilon, delta, advantage)
     _check.choice(direction=direction, among=("remove", "add", "both"))
     rtol = _check.positive(rtol=rtol)
-    if seconds is not None:
-        seconds = _check.positive(seconds=seconds)
+    seconds = _check.limit(seconds=seconds)
     deadline = math.inf if seconds is None else began + seconds
     if not isinstance(integer, bool):
         raise TypeError(f"integer must be True or False, got {_check.show(integer)}")

@@ -277,8 +277,7 @@ def _settings(
         rtol = _check.nonnegative(rtol=rtol)
     if atol is not None:
         atol = _check.nonnegative(atol=atol)
-    if seconds is not None:
-        seconds = _check.positive(seconds=seconds)
+    seconds = _check.limit(seconds=seconds)
     if atol is None:
         atol = default if rtol is None else 0.0
     return (1e-3 if rtol is None else rtol, atol), seconds

@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from privloss._bracket import outward
@@ -19,6 +20,7 @@ MAP = 4  # values of either number, from which on a map says more than lines
 LINES = 12  # in one picture
 PANELS = 16
 WIDE = 90  # characters of a scheme in a title
+ACROSS = 14  # characters of a title in an inch
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -127,7 +129,9 @@ def draw(grid: Grid, rows: Rows, path: str) -> None:
         groups = _groups(plan, rows)
         figure = Figure(layout="constrained")
         (_lines if plan.y is None else _maps)(figure, grid, plan, groups)
-        figure.suptitle("\n".join([*_fixed(grid, plan, rows), summary(grid, rows)]), fontsize=9)
+        said = [*_fixed(grid, plan, rows), summary(grid, rows)]
+        room = int(ACROSS * figure.get_figwidth())
+        figure.suptitle("\n".join(line for each in said for line in wrap(each, room)), fontsize=9)
         figure.savefig(goal, dpi=150, metadata={"Date": None} if goal.suffix.lower() == ".svg" else None)
 
 
