@@ -478,6 +478,10 @@ def test_other_files_are_not_journals(tmp_path: Path) -> None:
         sweep(response(), 1, tmp_path)
     with pytest.raises(OSError, match="there is no journal"):
         look(response(), tmp_path / "none.sqlite")
+    with pytest.raises(TypeError, match="journal must be a path, got 3"):
+        sweep(response(), 1, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="journal must be a path, got 3"):
+        look(response(), 3)  # type: ignore[arg-type]
 
 
 def test_a_full_journal_is_said_and_nothing_is_lost(

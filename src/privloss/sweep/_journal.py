@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from privloss._check import show
 from privloss.sweep._point import Outcome
 
 APPLICATION = 0x70767377  # "pvsw": what kind of SQLite file this is
@@ -66,6 +67,13 @@ def home() -> Path:
     else:
         named, usual = "XDG_DATA_HOME", "Library/Application Support" if sys.platform == "darwin" else ".local/share"
     return Path(os.environ.get(named) or Path.home() / usual) / "privloss" / "sweeps.sqlite"
+
+
+def located(journal: str | os.PathLike[str] | None) -> Path:
+    """The journal that is named, else the default one."""
+    if journal is not None and not isinstance(journal, str | os.PathLike):
+        raise TypeError(f"journal must be a path, got {show(journal)}")
+    return home() if journal is None else Path(journal)
 
 
 class Journal:
