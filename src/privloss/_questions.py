@@ -246,8 +246,10 @@ def _excess(lower: FloatArray, upper: FloatArray, rtol: float, atol: float) -> f
     """The largest gap over what is allowed."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         gap = np.where(lower == upper, 0.0, upper - lower)
-        allowed = np.maximum(atol, rtol * np.where(np.isfinite(upper), upper, 0.0))
-        ratio = np.where(gap <= allowed, 0.0, gap / np.maximum(allowed, 1e-320))
+        size = np.where(np.isfinite(upper), upper, 0.0)
+        allowed = np.maximum(atol, rtol * size)
+        least = np.maximum(1e-18 * size, 1e-320)  # where no gap is allowed, a smaller one is still better
+        ratio = np.where(gap <= allowed, 0.0, gap / np.maximum(allowed, least))
     return 1.0 if not ratio.size else max(float(np.max(ratio)), 0.0)
 
 
@@ -275,8 +277,7 @@ def _settings(
         rtol = _check.nonnegative(rtol=rtol)
     if atol is not None:
         atol = _check.nonnegative(atol=atol)
-    if seconds is not None:
-        seconds = _check.positive(seconds=seconds)
+    seconds = _check.limit(seconds=seconds)
     if atol is None:
         atol = default if rtol is None else 0.0
     return (1e-3 if rtol is None else rtol, atol), seconds
@@ -340,7 +341,7 @@ def largest_loss(scheme: Scheme, direction: Either) -> tuple[float, float]:
     ends, plain = [], simplify(scheme)
     for side in ("lower", "upper"):
         low, high = plain.support(side)
-        ends.append(max({"remove": high, "add": -low, "both": max(high, -low)}[direction], 0.0))
+        ends.append(max(0.0, {"remove": high, "add": -low, "both": max(high, -low)}[direction]))
     return ends[0] * (1 - 1e-12), ends[1] * (1 + 1e-12)
 
 
