@@ -65,7 +65,7 @@ def close(low: float, high: float, least: float, limit: float) -> Any:
 def mean(data: Data) -> Verdict:
     """Within the bounds' distance from the mean, wherever that is small."""
     found = []
-    for (steps, epsilon), rows in data.only(lambda row: row["method"] != "fs25").groups(*BY):
+    for (steps, epsilon), rows in data.answered().groups(*BY):
         have = {row["method"]: row for row in rows}
         if "monte_carlo" not in have or "monte_carlo_mean" not in have or "engine" not in have:
             continue
@@ -96,7 +96,7 @@ def panel(axes: Any, data: Data, *, named: bool) -> None:
         lines.append((_style.band(axes, data.where(method=name), "epsilon", color, dashes, end=end), label))
     color, _, label = _style.METHODS["monte_carlo"]
     for name, mark in (("monte_carlo", "v"), ("monte_carlo_mean", "o")):
-        rows = [row for row in data.where(method=name).sorted("epsilon") if row["upper"] > 0]
+        rows = [row for row in data.where(method=name).answered().sorted("epsilon") if row["upper"] > 0]
         along, ends = [row["epsilon"] for row in rows], [row["upper"] for row in rows]
         (line,) = axes.plot(along, ends, mark, color=color, markersize=4, fillstyle="none" if mark == "v" else "full")
         lines.append((line, label + (" bound" if mark == "v" else " mean")))
