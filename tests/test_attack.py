@@ -144,3 +144,18 @@ def test_arrays_keep_their_shape() -> None:
     ends = np.asarray(scheme.power([0.0, 1.0]).upper)
     assert ends[0] < 1e-12
     assert ends[1] == 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-9, 1e-12, 1e-14, 1e-16, 1e-100])
+def test_the_smallest_gaussian_of_losses_near_rounding(epsilon: float) -> None:
+    """mu = 2 z(1/(1 + e^eps)), about eps sqrt(2 pi)/2."""
+    for scheme in (pl.PureDP(epsilon), pl.PureDP(epsilon).allocate(1).repeat(1)):
+        found = scheme.gdp()
+        assert found.lower <= epsilon * sqrt(np.pi / 2) <= found.upper
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), inf, True, "a"])
+@pytest.mark.parametrize("scheme", [pl.Gaussian(1.0), pl.Laplace(1.0).allocate(3)])
+def test_the_smallest_gaussian_refuses_a_wrong_time(scheme: Scheme, seconds: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="seconds must be"):
+        scheme.gdp(seconds=seconds)

@@ -530,3 +530,16 @@ def test_what_is_no_scheme_is_refused() -> None:
         paper.epsilon("Gaussian(1)", 1e-6)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="mechanism must be a mechanism"):
         paper.Realization.of(pl.Gaussian(1.0).allocate(3))
+
+
+@pytest.mark.parametrize("delta", [1e-30, 1e-6, 0.9])
+def test_grids_without_a_finite_mass_compose(delta: float) -> None:
+    """Where the last point takes all below it, and what is above goes to inf."""
+    first = pl.Outcomes([0.6, 0.4], [0.9993, 0.0007]) + pl.RandomizedResponse(0.7)
+    third = pl.Outcomes([0.0, 0.49, 0.51], [0.66, 0.07, 0.27])
+    for scheme in (first.repeat(2), third.repeat(3)):
+        for way in BOTH:
+            true = scheme.epsilon(delta, direction=way)
+            found = paper.epsilon(scheme, delta, alpha=0.5, direction=way)
+            assert found.lower <= true.upper
+            assert true.lower <= found.upper

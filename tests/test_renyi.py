@@ -14,7 +14,7 @@ from mpmath import mp
 
 import privloss as pl
 from privloss import Scheme
-from privloss._renyi import averaged, logs, series_power
+from privloss._renyi import CELL, _column, averaged, logs, rule, series_power, worst
 
 VECTORS = Path(__file__).parent / "vectors" / "random_allocation.json"
 ROWS: list[dict[str, Any]] = json.loads(VECTORS.read_text(encoding="utf-8"))["rows"]
@@ -192,3 +192,48 @@ def test_what_has_no_known_divergence_is_refused() -> None:
     with pytest.raises(TypeError, match="order must be"):
         pl.Gaussian(1.0).renyi("2")
     assert logs(pl.Gaussian(1.0), [1], "add", "upper").tolist() == [0.0]
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 2.5, 7.7])
+def test_mass_of_one_side_alone_makes_every_order_infinite(order: float) -> None:
+    scheme = pl.Outcomes([0.5, 0.5], [0.0, 1.0]).repeat(2)
+    found = scheme.renyi(order, direction="remove")
+    assert (found.lower, found.upper) == (inf, inf)
+    back = scheme.renyi(order, direction="add")
+    assert back.lower <= 2 * log(2) <= back.upper < inf
+
+
+def test_what_no_double_holds_is_not_infinite_from_below() -> None:
+    found = pl.Gaussian(1e-200).allocate(3).renyi([1.5, 2, 9])
+    assert np.all(np.isfinite(found.lower))
+    assert np.all(np.isinf(found.upper))
+
+
+def test_orders_of_different_lengths_are_refused_in_one_sentence() -> None:
+    with pytest.raises(TypeError, match="order must be a number or an array of numbers"):
+        STEP.renyi([[2], [3, 4]])
+
+
+@pytest.mark.parametrize("most", [2, 256, 257, 2000])
+@pytest.mark.parametrize("start", [0.5, 4.0])
+def test_the_rule_of_the_integrals_leaves_no_more_than_it_charges(most: int, start: float) -> None:
+    """Of u^(s-1) in closed form; of u^(s-1) e^-u as an incomplete gamma function. Nodes themselves are doubles."""
+    nodes, weights = rule(most)
+    with mp.workdps(25):
+        a = mp.mpf(start * most)
+        u = [a * (1 + (mp.mpf(CELL) - 1) * node) for node in nodes.tolist()]
+        width, b = a * (mp.mpf(CELL) - 1), a * mp.mpf(CELL)
+        flat = mp.fsum(w * width * v ** (most - 1) for w, v in zip(weights.tolist(), u, strict=True))
+        steep = mp.fsum(w * width * v ** (most - 1) * mp.exp(-v) for w, v in zip(weights.tolist(), u, strict=True))
+        true = mp.quad(lambda v: v ** (most - 1) * mp.exp(-v), mp.linspace(a, b, 5))
+        margin = 1e-13 + 16 * most * 2.0**-53
+        assert abs(mp.log(flat / ((b**most - a**most) / most))) <= margin
+        assert abs(mp.log(steep / true)) <= margin
+
+
+def test_tails_of_a_swap_share_their_moments() -> None:
+    node = pl.Outcomes([0.9, 0.1], [0.2, 0.8]).subsample(0.25).swap()
+    before = _column.cache_info().misses
+    for r in range(3, 200):
+        worst(node, r + 0.5)
+    assert _column.cache_info().misses - before <= 10

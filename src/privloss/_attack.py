@@ -71,7 +71,7 @@ def bayes_risk(
     atol: float | None = None,
     seconds: float | None = 5.0,
 ) -> Bracket:
-    values, shape = _questions._values("prior", prior, 0.0, 1.0)
+    values, shape = _questions.values_of("prior", prior, 0.0, 1.0)
     with np.errstate(divide="ignore"):
         odds = np.log1p(-values) - np.log(values)
     bound = _questions.delta(scheme, odds.reshape(shape), direction=direction, rtol=rtol, atol=atol, seconds=seconds)
@@ -88,6 +88,8 @@ def bayes_risk(
 
 def gdp(scheme: Scheme, *, rtol: float = 1e-3, seconds: float | None = 5.0) -> Bracket:
     _check.nonnegative(rtol=rtol)
+    if seconds is not None:
+        _check.positive(seconds=seconds)
     fine = max(rtol / 10, 1e-6)
     try:
         lower, upper = _composed(scheme, _in_the_tail) * (1 - ROUNDED), _composed(scheme, _dominating) * (1 + ROUNDED)
@@ -170,6 +172,8 @@ def _covered(pair: Pair, lowest: float, highest: float) -> float:
         if line == math.inf:
             continue
         excess = gains - line * costs
+        if excess[last] > 0:  # a line so near the diagonal that the allowances take every corner beyond it
+            return math.inf
         over = np.flatnonzero(excess > 0)
         for i in over[over < last].tolist():
             if excess[i + 1] <= 0:  # the edge from i to i + 1 meets the line

@@ -19,6 +19,7 @@ Between whole orders log E X^a is convex in a: chords are above it, and the exte
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from functools import lru_cache, singledispatch
 from typing import TYPE_CHECKING, Literal
@@ -31,16 +32,15 @@ from privloss._bracket import MET, ORDERS, Bracket
 from privloss._mechanisms import DiscreteGaussian, Gaussian, Laplace
 from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsample, Swap
 from privloss._pair import FloatArray, IntArray, Pair, U
-from privloss._questions import largest_loss, too_deep
+from privloss._questions import largest_loss, too_deep, values_of
 from privloss._rewrite import allocate, simplify
-from privloss._scheme import Mechanism, Scheme
+from privloss._scheme import Mechanism, Scheme, walk
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Either = Literal["remove", "add", "both"]
 MOST_ORDER = 2000
-NODES, WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(16), (1.0, 0.0), strict=True))
 CELL = 1.02  # ratio of neighbouring points of u
 SPACING, TAIL, POINTS, VANISHED = 0.01, 1e-200, 4000, 1e-280  # of the pair of one step, for its g
 FARTHEST = 1e30  # of u
@@ -49,14 +49,12 @@ FARTHEST = 1e30  # of u
 def renyi(scheme: Scheme, order: ArrayLike, *, direction: Either = "both") -> Bracket:
     """What ``Scheme.renyi`` answers."""
     _check.choice(direction=direction, among=("remove", "add", "both"))
-    values = np.asarray(order)
-    if values.dtype.kind not in "iuf":
-        raise TypeError(f"order must be a number or an array of numbers, got {_check.show(order)}")
-    ends = [_ends(scheme, float(value), direction) for value in values.ravel()]
-    lower, upper = (np.array([end[i] for end in ends]).reshape(values.shape) for i in (0, 1))
+    values, shape = values_of("order", order, -math.inf, math.inf)
+    ends = [_ends(scheme, float(value), direction) for value in values]
+    lower, upper = (np.array([end[i] for end in ends]).reshape(shape) for i in (0, 1))
     finite = np.isfinite(upper)
     reason = ORDERS if np.any(upper[finite] - lower[finite] > 1e-3 * upper[finite]) else MET
-    if values.ndim == 0:
+    if shape == ():
         return Bracket(float(lower), float(upper), "upper", scheme.exact, reason)
     return Bracket(lower, upper, "upper", scheme.exact, reason)
 
@@ -70,7 +68,14 @@ def _ends(scheme: Scheme, order: float, direction: Either) -> tuple[float, float
         raise ValueError(f"order must be at most {MOST_ORDER}, or inf, got {order!r}")
     ways = ("remove", "add") if direction == "both" else (direction,)
     found = [_between(scheme, order, way) for way in ways]
-    return max(low for low, _ in found), max(high for _, high in found)
+    low, high = max(low for low, _ in found), max(high for _, high in found)
+    return (low if low < math.inf or _has_atoms(scheme) else sys.float_info.max), high
+
+
+def _has_atoms(scheme: Scheme) -> bool:
+    """Whether a divergence may be infinite, rather than beyond the largest double."""
+    laws = [node.law(Ask("lower", "remove", 0.1, 0.0, -1.0, -1.0)) for node in walk(scheme) if not node._parts()]
+    return any(isinstance(law, Pair) and (law.p_only > 0 or law.q_only > 0) for law in laws)
 
 
 def _between(scheme: Scheme, order: float, way: str) -> tuple[float, float]:
@@ -79,16 +84,20 @@ def _between(scheme: Scheme, order: float, way: str) -> tuple[float, float]:
         wanted = [below]
     else:
         wanted = sorted({max(below - 1, 1), below, below + 1, below + 2})
-    low, high = (dict(zip(wanted, logs(scheme, wanted, way, side), strict=True)) for side in ("lower", "upper"))
+    low, high = (
+        dict(zip(wanted, logs(scheme, wanted, way, side).tolist(), strict=True)) for side in ("lower", "upper")
+    )
     if below == order:
-        return max(float(low[below]) / (order - 1), 0.0), float(high[below]) / (order - 1)
+        return max(low[below] / (order - 1), 0.0), high[below] / (order - 1)
     share = order - below
     upper = (1 - share) * high[below] + share * high[below + 1]
     slopes = [low[below] + share * (low[below] - high[below - 1])] if below > 1 else [0.0]
     slopes.append(low[below + 1] - (1 - share) * (high[below + 2] - low[below + 1]))
-    lower = max([0.0, *(float(each) for each in slopes if math.isfinite(each))])
-    rounding = 16 * U * (1 + abs(float(upper)) + abs(lower)) if math.isfinite(upper) else 0.0
-    return max(lower - rounding, 0.0) / (order - 1), (float(upper) + rounding) / (order - 1)
+    if low[below + 1] == math.inf:  # only atoms do that in these mechanisms, and at every order above 1
+        return math.inf, math.inf
+    lower = max([0.0, *(each for each in slopes if math.isfinite(each))])
+    rounding = 16 * U * (1 + upper + lower) if upper < math.inf else 0.0
+    return max(lower - rounding, 0.0) / (order - 1), (upper + rounding) / (order - 1)
 
 
 def logs(scheme: Scheme, orders: Sequence[int], way: str, side: Side) -> FloatArray:
@@ -336,23 +345,31 @@ def _integrals(node: Scheme, orders: Sequence[int], side: Side) -> FloatArray:
     return np.where(wanted == 0, 0.0, out(found, side, 64 + 8 * most * (1 + last * math.log(CELL))))
 
 
+@lru_cache(maxsize=16)
+def rule(most: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of Gauss and Legendre on (0, 1), enough of them for u^(most-1) e^-u on one cell."""
+    nodes, weights = np.polynomial.legendre.leggauss(16 if most <= 256 else 48)
+    return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
 def _summed(node: Scheme, points: FloatArray, orders: IntArray, side: Side, shift: float) -> FloatArray:
     """The integral from the first to the last point, cell by cell, with e^(-u shift) taken out of g."""
     left, width = points[:-1, None], np.diff(points)[:, None]
-    u = left + width * NODES
-    shares = np.log(width) + np.log(WEIGHTS) - u * shift
-    found, rule = np.zeros(orders.size), 1e-13  # more than the remainder of 16 nodes on u^(s-1) e^-u
+    nodes, parts = rule(int(orders.max()))
+    u = left + width * nodes
+    shares = np.log(width) + np.log(parts) - u * shift
+    found, remainder = np.zeros(orders.size), 1e-13  # more than that of these nodes on u^(s-1) e^-u
     if side == "upper":
         g = _log_g(node, points, side, shift)
-        chord = np.logaddexp(np.log1p(-NODES) + g[:-1, None], np.log(NODES) + g[1:, None])
+        chord = np.logaddexp(np.log1p(-nodes) + g[:-1, None], np.log(nodes) + g[1:, None])
     for i, s in enumerate(orders.tolist()):
         weights = (s - 1) * np.log(u) + shares - math.lgamma(max(s, 1))
         if side == "upper":
-            found[i] = float(_log_sum((weights + chord).ravel())) + rule
+            found[i] = float(_log_sum((weights + chord).ravel())) + remainder
         else:
             cells = _log_sum(weights)
             centres = (np.exp(weights - cells[:, None]) * u).sum(axis=1)
-            found[i] = float(_log_sum(cells + _log_g(node, centres, side, shift))) - rule
+            found[i] = float(_log_sum(cells + _log_g(node, centres, side, shift))) - remainder
     return found
 
 
@@ -394,7 +411,14 @@ def _(node: Compose, r: float) -> float:
 
 @_worst.register
 def _(node: Swap, r: float) -> float:
-    return float(_remove(node.of, math.ceil(r) + 1, "upper")[-1])
+    order = math.ceil(r) + 1
+    return float(_column(node.of, min(1 << (order - 1).bit_length(), -(-order // 512) * 512))[order])
+
+
+@lru_cache(maxsize=16)
+def _column(node: Scheme, most: int) -> FloatArray:
+    """Moments up to one of a few orders, since tails are asked for at hundreds."""
+    return _remove(node, most, "upper")
 
 
 @_worst.register

@@ -18,12 +18,11 @@ import numpy as np
 from privloss import _check
 from privloss._bracket import Bracket
 from privloss._operations import Allocate, Repeat, Subsample
+from privloss._questions import values_of
 from privloss._scheme import Scheme
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from privloss._pair import FloatArray
 
 T = TypeVar("T")
 Either = Literal["remove", "add", "both"]
@@ -185,12 +184,6 @@ def searched(curve: Callable[[float], float], delta: float, above: bool) -> floa
         if high - low <= REACHED * high:
             break
     return high if above else low
-
-
-def values_of(name: str, values: ArrayLike, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
-    from privloss import _questions
-
-    return _questions._values(name, values, low, high)
 
 
 # Taking schemes apart.

@@ -28,6 +28,7 @@ def decomposed(step: object, steps: int, epsilon: float, way: Way) -> float:
     if way == "remove":
         moved = math.log1p(chosen * math.expm1(epsilon)) if epsilon < 30 else epsilon + math.log(chosen)
         return min(_poisson.delta(twin, moved * (1 - 1e-14), way) / chosen * (1 + 1e-14), 1.0)
-    moved = -math.log1p(chosen * math.expm1(-epsilon))
-    kept = chosen / (chosen + math.exp(min(epsilon, 700.0)) * (1 - chosen)) if chosen < 1 else 1.0
+    epsilon = min(epsilon, 700.0)  # delta falls with it
+    moved = -math.log1p(chosen * math.expm1(-epsilon)) if chosen < 1 else epsilon
+    kept = chosen / (chosen + math.exp(epsilon) * (1 - chosen)) if chosen < 1 else 1.0
     return min(_poisson.delta(twin, moved * (1 - 1e-14), way) / kept * (1 + 1e-13), 1.0)

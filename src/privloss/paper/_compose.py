@@ -124,6 +124,8 @@ def chernoff(parts: Sequence[tuple[FloatArray, FloatArray, int]], tail: float) -
         k = 0.0  # K(z) - z most
         for (mass, place, times), last in zip(parts, lasts, strict=True):
             k += times * _log_moment(mass, place - last, z)
+        if k == -math.inf:  # no mass at all, which is nowhere
+            return most, 0.0
         reach = most + (k - goal) / z  # where e^(K(z) - z reach) is tail
         least, worse = (reach, 0) if reach < least else (least, worse + 1)
         if reach < best:
