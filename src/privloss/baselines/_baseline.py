@@ -19,7 +19,7 @@ from privloss import _check
 from privloss._bracket import Bracket
 from privloss._operations import Allocate, Repeat, Subsample
 from privloss._questions import values_of
-from privloss._scheme import Scheme
+from privloss._scheme import Scheme, operand
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -67,8 +67,7 @@ class Baseline(ABC, Generic[T]):
 
     def setting(self, scheme: Scheme) -> T:
         """What the method needs to know of a scheme."""
-        if not isinstance(scheme, Scheme):
-            raise TypeError(f"scheme must be a scheme, such as Gaussian(1.0), got {_check.show(scheme)}")
+        scheme = operand(scheme=scheme)
         try:
             return self.read(scheme)
         except Uncovered:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from privloss._scheme import operand
 from privloss.baselines import _poisson
 from privloss.baselines._baseline import Way
 
@@ -21,8 +22,6 @@ def decomposed(step: object, steps: int, epsilon: float, way: Way) -> float:
     That happens with probability L, and the rest is Q, so with the same test P_some - e^e Q = (P - e^e' Q)/L, where
     e^e' = 1 - L + L e^e; and Q - e^e P_some = (Q - e^e'' P)/c, where e^-e'' = 1 - L + L e^-e and c = e^e'' L e^-e.
     """
-    from privloss._scheme import operand
-
     chosen = share(steps)
     twin = operand(step=step).subsample(1 / steps).repeat(steps)
     if way == "remove":

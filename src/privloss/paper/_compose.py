@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privloss._ask import Side
-from privloss._check import count
+from privloss._check import count, positive
 from privloss._pair import FloatArray, U
 from privloss.paper._lattice import Lattice, moved
 
@@ -53,8 +53,7 @@ def compose(parts: Counted, tail: float) -> Lattice:
                 f"parts must have one step and bound one side, got {first.step!r}, {first.side} and {each.step!r}, "
                 f"{each.side}"
             )
-    if not tail > 0.0:
-        raise ValueError(f"tail must be above 0, got {tail!r}")
+    tail = positive(tail=tail)
     if len(parts) == 1 and parts[0][1] == 1:
         return first
     side = first.side
