@@ -237,3 +237,30 @@ def test_tails_of_a_swap_share_their_moments() -> None:
     for r in range(3, 200):
         worst(node, r + 0.5)
     assert _column.cache_info().misses - before <= 10
+
+
+def test_infinite_moments_beside_vanishing_terms() -> None:
+    """Order steps + 1 of the recursion has a term that is 0 times an infinite moment."""
+    scheme = pl.allocate([(pl.Outcomes([1.0, 0.0], [0.0, 1.0]), 2), (pl.PureDP(0.1), 1)], [1.0, 0.0])
+    found = scheme.renyi([1.5, 2, 3, 4])
+    assert np.all(np.isposinf(found.lower))
+    assert np.all(np.isposinf(averaged(np.array([0.0, 0.0, inf, inf]), 2, "upper")[2:]))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "remove", "add"),
+    [
+        (pl.Outcomes([0.5, 0.5], [0.0, 1.0]).allocate(2), True, False),
+        (pl.Outcomes([0.5, 0.5], [0.0, 1.0]).allocate(2).swap(), False, True),
+        (pl.Outcomes([0.0, 1.0], [0.5, 0.5]).allocate(2), False, True),
+        (pl.Outcomes([0.0, 1.0], [0.5, 0.5]).subsample(0.5), False, False),
+        (pl.Outcomes([0.0, 1.0], [0.5, 0.5]) + pl.Gaussian(1.0), False, True),
+        (pl.allocate([(pl.Outcomes([0.0, 1.0], [0.5, 0.5]), 2), (pl.Gaussian(1.0), 1)]), False, False),
+        (pl.allocate([(pl.Outcomes([0.5, 0.5], [0.0, 1.0]), 2), (pl.Gaussian(1.0), 1)]), True, False),
+    ],
+    ids=str,
+)
+def test_which_divergences_are_infinite(scheme: Scheme, remove: bool, add: bool) -> None:
+    for way, infinite in (("remove", remove), ("add", add)):
+        found = scheme.renyi(3, direction=way)  # type: ignore[arg-type]
+        assert (found.lower == inf, found.upper == inf) == (infinite, infinite)

@@ -34,7 +34,7 @@ from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsampl
 from privloss._pair import FloatArray, IntArray, Pair, U
 from privloss._questions import largest_loss, too_deep, values_of
 from privloss._rewrite import allocate, simplify
-from privloss._scheme import Mechanism, Scheme, walk
+from privloss._scheme import Mechanism, Scheme
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -68,14 +68,7 @@ def _ends(scheme: Scheme, order: float, direction: Either) -> tuple[float, float
         raise ValueError(f"order must be at most {MOST_ORDER}, or inf, got {order!r}")
     ways = ("remove", "add") if direction == "both" else (direction,)
     found = [_between(scheme, order, way) for way in ways]
-    low, high = max(low for low, _ in found), max(high for _, high in found)
-    return (low if low < math.inf or _has_atoms(scheme) else sys.float_info.max), high
-
-
-def _has_atoms(scheme: Scheme) -> bool:
-    """Whether a divergence may be infinite, rather than beyond the largest double."""
-    laws = [node.law(Ask("lower", "remove", 0.1, 0.0, -1.0, -1.0)) for node in walk(scheme) if not node._parts()]
-    return any(isinstance(law, Pair) and (law.p_only > 0 or law.q_only > 0) for law in laws)
+    return max(low for low, _ in found), max(high for _, high in found)
 
 
 def _between(scheme: Scheme, order: float, way: str) -> tuple[float, float]:
@@ -93,7 +86,7 @@ def _between(scheme: Scheme, order: float, way: str) -> tuple[float, float]:
     upper = (1 - share) * high[below] + share * high[below + 1]
     slopes = [low[below] + share * (low[below] - high[below - 1])] if below > 1 else [0.0]
     slopes.append(low[below + 1] - (1 - share) * (high[below + 2] - low[below + 1]))
-    if low[below + 1] == math.inf:  # only atoms do that in these mechanisms, and at every order above 1
+    if low[below + 1] == math.inf:  # mass of one side alone: so it is at every order above 1
         return math.inf, math.inf
     lower = max([0.0, *(each for each in slopes if math.isfinite(each))])
     rounding = 16 * U * (1 + upper + lower) if upper < math.inf else 0.0
@@ -108,14 +101,58 @@ def logs(scheme: Scheme, orders: Sequence[int], way: str, side: Side) -> FloatAr
     [1.0, 3.0]
     """
     try:
+        if _alone(scheme)[0 if way == "remove" else 1]:
+            return np.where(np.asarray(orders) == 1, 0.0, np.inf)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             if way == "remove":
                 found = _remove(scheme, max(orders), side)[np.asarray(orders)]
             else:
                 found = _add(scheme, [a - 1 for a in orders], side)
-            return np.asarray(np.maximum(found, 0.0))
+            most = sys.float_info.max if side == "lower" else math.inf  # beyond all doubles is not infinite
+            return np.asarray(np.clip(found, 0.0, most))
     except RecursionError:
         raise too_deep(scheme) from None
+
+
+# Whether P and Q have mass of their own, which makes moments infinite; noise has none.
+
+
+@singledispatch
+def _alone(node: Scheme) -> tuple[bool, bool]:
+    """(p, q): of a mechanism."""
+    law = node.law(Ask("lower", "remove", 0.1, 0.0, -1.0, -1.0))
+    return (law.p_only > 0, law.q_only > 0) if isinstance(law, Pair) else (False, False)
+
+
+@_alone.register(Repeat)
+@_alone.register(Allocate)
+def _(node: Repeat | Allocate) -> tuple[bool, bool]:
+    return _alone(node.of)
+
+
+@_alone.register
+def _(node: Compose) -> tuple[bool, bool]:
+    p, q = zip(*(_alone(part) for part in node.parts), strict=True)
+    return any(p), any(q)
+
+
+@_alone.register
+def _(node: Swap) -> tuple[bool, bool]:
+    p, q = _alone(node.of)
+    return q, p
+
+
+@_alone.register
+def _(node: Subsample) -> tuple[bool, bool]:
+    p, q = _alone(node.of)
+    return p, q and node.rate == 1
+
+
+@_alone.register
+def _(node: Allocation) -> tuple[bool, bool]:
+    rows = zip(node.parts, node.shares(), strict=True)
+    p, q = zip(*(_alone(of) for (of, _), share in rows if share > 0), strict=True)
+    return any(p), all(q)
 
 
 # Rounding.
@@ -246,8 +283,9 @@ def _recursion(b: FloatArray, t: int, side: Side) -> FloatArray:
     c = np.zeros(b.size)
     for n in range(1, b.size):
         k = np.arange(1, n + 1, dtype=np.float64)
-        with np.errstate(divide="ignore"):  # n = t + 1: no term k = 1
-            terms = np.log((k * (t + 1.0) - n) / n) + b[1 : n + 1] + c[n - 1 :: -1]
+        factors = (k * (t + 1.0) - n) / n
+        with np.errstate(divide="ignore", invalid="ignore"):  # n = t + 1: no term k = 1, were it infinite
+            terms = np.where(factors > 0, np.log(factors) + b[1 : n + 1] + c[n - 1 :: -1], -np.inf)
         size = float(np.max(np.abs(terms[np.isfinite(terms)]), initial=0.0))
         size += float(np.max(np.abs(b[1 : n + 1][np.isfinite(b[1 : n + 1])]), initial=0.0))
         c[n] = float(_log_sum(terms)) + (1 if side == "upper" else -1) * U * (n + 32 + 8 * size)
@@ -435,7 +473,9 @@ def _(node: Allocate, r: float) -> float:
 
 @_worst.register
 def _(node: Allocation, r: float) -> float:
-    return max(worst(of, r) for of, _ in node.parts)
+    """By Jensen's inequality, or with one part alone, since the others are at least 0."""
+    each = [(worst(of, r), share) for (of, _), share in zip(node.parts, node.shares(), strict=True) if share > 0]
+    return min(max(bound for bound, _ in each), *(bound - r * math.log(share) for bound, share in each))
 
 
 # log E e^(-u (X - shift)), with shift 1 or 0.
