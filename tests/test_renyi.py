@@ -14,13 +14,14 @@ from mpmath import mp
 
 import privloss as pl
 from privloss import Scheme
-from privloss._renyi import CELL, _column, averaged, logs, rule, series_power, worst
+from privloss._renyi import CELL, _column, averaged, logs, pair_g, rule, series_power, worst
 
 VECTORS = Path(__file__).parent / "vectors" / "random_allocation.json"
 ROWS: list[dict[str, Any]] = json.loads(VECTORS.read_text(encoding="utf-8"))["rows"]
 P, Q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
 STEP = pl.Outcomes([0.75, 0.25], [0.25, 0.75])
 WAYS: tuple[Any, Any] = ("remove", "add")
+SIDES: tuple[Any, Any] = ("upper", "lower")
 
 
 def inside(scheme: Scheme, order: float, way: Any, true: float, width: float = 1e-9, error: float = 1e-13) -> None:
@@ -264,3 +265,17 @@ def test_which_divergences_are_infinite(scheme: Scheme, remove: bool, add: bool)
     for way, infinite in (("remove", remove), ("add", add)):
         found = scheme.renyi(3, direction=way)  # type: ignore[arg-type]
         assert (found.lower == inf, found.upper == inf) == (infinite, infinite)
+
+
+def test_a_transform_asked_at_once_is_the_one_asked_point_by_point() -> None:
+    """By its definition, on an exact pair: blocks, and both branches."""
+    law = pl.Outcomes([0.75, 0.25], [0.25, 0.75]).pair(side="upper")
+    u = np.geomspace(1e-3, 1e3, 9000)
+    true = np.logaddexp(log(0.25) - 3 * u, log(0.75) - u / 3) + u
+    with np.errstate(divide="ignore"):  # the log of an empty atom, as ``logs`` has it
+        upper, lower = (pair_g(law, u, side, 1.0) for side in SIDES)
+        bare = pair_g(law, u, "upper", 0.0)
+    assert np.all(lower <= true + 1e-12)
+    assert np.all(true <= upper + 1e-12)
+    np.testing.assert_allclose(upper, true, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(bare, true - u, rtol=1e-9, atol=1e-11)

@@ -533,16 +533,21 @@ def pair_g(pair: Pair, u: FloatArray, side: Side, shift: float) -> FloatArray:
     q = np.concatenate(([pair.q_only], pair.q))
     eta = 1.0 + sign * (pair.eta_q + (x.size + 64) * U)
     outer, logs_q = x * (1.0 - sign * (pair.eta_x + 4 * U)), np.log(q)
-    found = np.zeros(u.size)
-    for i, v in enumerate(u.tolist()):
-        if v > 0.5:
-            found[i] = float(_log_sum(logs_q - v * outer)) + v * shift + math.log(eta) + sign * 16 * U * (1 + v * shift)
-        else:
-            y = np.minimum(v * (x - 1.0), 1e280)
-            slope = np.abs(np.expm1(-y))
-            slip = 2 * (pair.eta_x + 8 * U) * float(q @ (slope * np.minimum(v * x, 1e280)))
-            total = (float(q @ _bend(y)) + v * pair.p_only) * (1.0 + sign * 1e-11) * eta + sign * slip
-            found[i] = math.log1p(max(total, 0.0)) * (1.0 + sign * 4 * U) - v * (1.0 - shift) * (1.0 - sign * 4 * U)
+    found, rows = np.zeros(u.size), max(2**13 // x.size, 1)
+    for chosen in (np.flatnonzero(u > 0.5), np.flatnonzero(u <= 0.5)):
+        for start in range(0, chosen.size, rows):
+            part = chosen[start : start + rows]
+            v = u[part]
+            if v[0] > 0.5:
+                total = _log_sum(logs_q - v[:, None] * outer)
+                found[part] = total + v * shift + math.log(eta) + sign * 16 * U * (1 + v * shift)
+            else:
+                y = np.minimum(v[:, None] * (x - 1.0), 1e280)
+                slope = np.abs(np.expm1(-y)) * np.minimum(v[:, None] * x, 1e280)
+                slip = 2 * (pair.eta_x + 8 * U) * (slope @ q)
+                total = (_bend(y) @ q + v * pair.p_only) * (1.0 + sign * 1e-11) * eta + sign * slip
+                grown = np.log1p(np.maximum(total, 0.0)) * (1.0 + sign * 4 * U)
+                found[part] = grown - v * (1.0 - shift) * (1.0 - sign * 4 * U)
     return found
 
 
