@@ -421,3 +421,16 @@ def test_the_table_in_the_docs_is_that_of_the_registry() -> None:
     for row in baselines.table():
         assert f"| `{row.name}` | {row.year} | {row.kind} | {row.about} | {row.covers} | {row.cost} |" in page
         assert row.reference in page
+
+
+def test_sampling_where_steps_tell_nearly_all() -> None:
+    for method in (baselines.dg26, baselines.monte_carlo):
+        for way in WAYS:
+            found = method.using(samples=100).epsilon(pl.Gaussian(0.01).allocate(2), 0.5, way)
+            assert 0 <= found.lower <= found.upper
+
+
+def test_samples_are_drawn_in_chunks_that_fit() -> None:
+    steps = 10**6
+    setting = baselines.dg26.setting(pl.Gaussian(1.0).allocate(steps))
+    assert baselines.dg26._width(setting, baselines.dg26._estimator(setting, 1.0, "add")) == steps
