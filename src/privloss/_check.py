@@ -163,6 +163,12 @@ def _total(values: Sequence[float]) -> float:
         return math.inf
 
 
+def instance(kind: type, such: str, **named: object) -> None:
+    ((name, value),) = named.items()
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {such}, got {show(value)}")
+
+
 def same_length(**named: Sized) -> None:
     (one, first), (two, second) = named.items()
     if len(first) != len(second):

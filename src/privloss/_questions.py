@@ -283,7 +283,7 @@ def _settings(
     return (1e-3 if rtol is None else rtol, atol), seconds
 
 
-def _values(name: str, values: ArrayLike, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
+def values_of(name: str, values: ArrayLike, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
     try:
         array = np.asarray(values)
     except ValueError:
@@ -308,7 +308,7 @@ def epsilon(
     seconds: float | None = 5.0,
 ) -> Bracket:
     tolerance, seconds = _settings(direction, rtol, atol, seconds, 1e-6)
-    values, shape = _values("delta", delta, 0.0, 1.0)
+    values, shape = values_of("delta", delta, 0.0, 1.0)
     largest = largest_loss(scheme, direction)
     cap = np.where(values >= 1.0, 0.0, largest[1])
     floor = np.where(values == 0.0, largest[0], 0.0)
@@ -355,7 +355,7 @@ def delta(
     seconds: float | None = 5.0,
 ) -> Bracket:
     tolerance, seconds = _settings(direction, rtol, atol, seconds, 0.0)
-    values, shape = _values("epsilon", epsilon, -math.inf, math.inf)
+    values, shape = values_of("epsilon", epsilon, -math.inf, math.inf)
     largest = largest_loss(scheme, direction)[1]
     with np.errstate(over="ignore"):
         least = np.maximum(-np.expm1(np.minimum(values, 0.0)) * (1 - 1e-15), 0.0)
@@ -392,7 +392,7 @@ def tradeoff(
     seconds: float | None = 5.0,
 ) -> Bracket:
     tolerance, seconds = _settings(direction, rtol, atol, seconds, 0.0)
-    values, shape = _values("fpr", fpr, 0.0, 1.0)
+    values, shape = values_of("fpr", fpr, 0.0, 1.0)
 
     def mass(low: FloatArray, high: FloatArray) -> float:
         here = np.where(low > 0, high, high**2)
