@@ -434,3 +434,8 @@ def test_samples_are_drawn_in_chunks_that_fit() -> None:
     steps = 10**6
     setting = baselines.dg26.setting(pl.Gaussian(1.0).allocate(steps))
     assert baselines.dg26._width(setting, baselines.dg26._estimator(setting, 1.0, "add")) == steps
+
+
+def test_samples_of_ratios_beyond_a_double() -> None:
+    found = baselines.monte_carlo.using(samples=200, seed=1).delta(pl.Gaussian(0.01).allocate(5000), 1.0, "remove")
+    assert 0 <= found.lower <= found.upper <= 1

@@ -131,6 +131,12 @@ def test_import_is_light() -> None:
     assert said.stdout.strip() == "[]"
 
 
+def test_rooms_are_there_when_looked_at() -> None:
+    code = "import privloss; print([getattr(privloss, name).__name__ for name in privloss._ROOMS])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == str([f"privloss.{name}" for name in pl._ROOMS])
+
+
 def test_types_are_shipped() -> None:
     assert (Path(pl.__file__).parent / "py.typed").is_file()
 

@@ -169,6 +169,7 @@ def test_the_ends_of_the_range() -> None:
     assert pl.Gaussian(1e9).allocate(3).renyi(2).upper < 1e-12
 
 
+@pytest.mark.slow
 def test_depth_is_no_obstacle() -> None:
     scheme: Scheme = pl.Gaussian(1.0)
     for _ in range(20):

@@ -55,7 +55,8 @@ __all__ = [
     "sweep",
 ]
 
-_ROOMS = ("sweep",)  # imported when they are first looked at; this one can be called
+# Imported when they are first looked at; `sweep` can be called.
+_ROOMS = ("baselines", "bridges", "paper", "reproduce", "samplers", "sweep")
 
 
 def __getattr__(name: str) -> Any:
@@ -67,7 +68,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})
 
 
 def calibrate(

@@ -130,28 +130,34 @@ def above(sigma: float, steps: int, epsilon: float, ranks: Ranks | None = None) 
     any_other = -expm1(others * log1p(-beyond)) if others else 0.0
     most = own + (1 - own) * any_other
 
+    def ratio(y: Array) -> Array:
+        x: Array = np.exp(mu * y - mu * mu / 2)
+        return x
+
     def draw(generator: np.random.Generator, n: int) -> Array:
         mine = generator.random(n) * most < own
         first = mu + from_above(np.where(mine, own * _open(generator, n), own + (1 - own) * _open(generator, n)))
         # The largest of the others: free where the person's step is above c, else above c too.
         levels = np.where(mine, _open(generator, n), none + (1 - none) * _open(generator, n))
         if not others:
-            return most * gain(np.exp(mu * first - mu * mu / 2), k, "remove")
+            return most * gain(ratio(first), k, "remove")
         below = np.log(levels) / others  # log of the probability that one other is below the largest
         if ranks is None:
             tops = -np.expm1(below)
             rest = tops[:, None] + (1 - tops[:, None]) * generator.random((n, others - 1))
-            total = np.exp(mu * from_above(tops)) + np.exp(mu * from_above(rest)).sum(axis=1)
+            total = ratio(from_above(tops)) + ratio(from_above(rest)).sum(axis=1)
         else:
-            total = _ranked(generator, below, ranks, others, mu)
-        x = (np.exp(mu * first) + total) * exp(-mu * mu / 2) / steps
+            total = _ranked(generator, below, ranks, others, ratio)
+        x = (ratio(first) + total) / steps
         return most * gain(x, k, "remove")
 
     return Estimator(draw, most, biased=ranks is not None)
 
 
-def _ranked(generator: np.random.Generator, below: Array, ranks: Ranks, others: int, mu: float) -> Array:
-    """An upper bound on the sum of e^(mu y): each of the ``ranks``, from the top, stands for those up to the next."""
+def _ranked(
+    generator: np.random.Generator, below: Array, ranks: Ranks, others: int, ratio: Callable[[Array], Array]
+) -> Array:
+    """An upper bound on the sum of ratios: each of the ``ranks``, from the top, stands for those up to the next."""
     total, place = np.zeros(below.size), 1
     for rank, following in zip(ranks.tolist(), [*ranks[1:].tolist(), others + 1], strict=True):
         left = others - rank + 1
@@ -160,7 +166,7 @@ def _ranked(generator: np.random.Generator, below: Array, ranks: Ranks, others: 
         elif rank > place:  # of others: a beta variable
             below = below + np.log(generator.beta(left, rank - place, below.size))
         place = rank
-        total += (following - rank) * np.exp(mu * _looked_up(-np.expm1(below)))
+        total += (following - rank) * ratio(_looked_up(-np.expm1(below)))
     return total
 
 
