@@ -144,3 +144,44 @@ def test_arrays_keep_their_shape() -> None:
     ends = np.asarray(scheme.power([0.0, 1.0]).upper)
     assert ends[0] < 1e-12
     assert ends[1] == 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-9, 1e-12, 1e-14, 1e-16, 1e-100])
+def test_the_smallest_gaussian_of_losses_near_rounding(epsilon: float) -> None:
+    """mu = 2 z(1/(1 + e^eps)), about eps sqrt(2 pi)/2."""
+    for scheme in (pl.PureDP(epsilon), pl.PureDP(epsilon).allocate(1).repeat(1)):
+        found = scheme.gdp()
+        assert found.lower <= epsilon * sqrt(np.pi / 2) <= found.upper
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), inf, True, "a"])
+@pytest.mark.parametrize("scheme", [pl.Gaussian(1.0), pl.Laplace(1.0).allocate(3)])
+def test_the_smallest_gaussian_refuses_a_wrong_time(scheme: Scheme, seconds: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="seconds must be"):
+        scheme.gdp(seconds=seconds)
+
+
+def least_mu(rate: float) -> float:
+    """Of (mixture, N) against (N, mixture), on a grid of outputs: the most that z(fpr) + z(fnr) comes to."""
+    y = np.linspace(-9.0, 10.0, 1200)
+    q = np.array([NORMAL.pdf(v) for v in y])
+    p = (1 - rate) * q + rate * np.array([NORMAL.pdf(v - 1) for v in y])
+    q, p = q / q.sum(), p / p.sum()
+    one, two = np.outer(p, q).ravel(), np.outer(q, p).ravel()
+    order = np.argsort(-one / two)
+    fpr, fnr = np.cumsum(two[order])[:-1:50], np.cumsum(one[order][::-1])[::-1][1::50]
+    kept = (fpr > 1e-17) & (fnr > 1e-17) & (fpr < 1 - 1e-9) & (fnr < 1 - 1e-9)
+    found = [-NORMAL.inv_cdf(a) - NORMAL.inv_cdf(b) for a, b in zip(fpr[kept], fnr[kept], strict=True)]
+    return float(max(found))
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.3])
+def test_tails_of_either_side_do_not_add(rate: float) -> None:
+    """Seen from P one step is a mixture, seen from Q the other is: no tail has both."""
+    step = pl.Gaussian(1.0).subsample(rate)
+    found = (step + step.swap()).gdp()
+    assert found.lower <= max(least_mu(rate), 1.0)
+    assert found.upper >= least_mu(rate)
+    assert (step + step).gdp().lower == pytest.approx(sqrt(2))
+    assert (step.swap() + step.swap()).gdp().lower == pytest.approx(sqrt(2))
+    assert step.swap().allocate(3).gdp().lower < 0.99

@@ -72,6 +72,11 @@ def test_time_limits_out_of_range(ask: Callable[..., Any], value: float) -> None
     refused(lambda: ask(seconds=value), "seconds", ValueError)
 
 
+def test_no_time_limit_is_none() -> None:
+    with pytest.raises(ValueError, match="positive and finite, or None for no limit, got inf"):
+        SCHEME.epsilon(1e-6, seconds=inf)
+
+
 @every_question
 @pytest.mark.parametrize("name", ["rtol", "atol", "seconds"])
 @pytest.mark.parametrize("value", ["1", [1.0], {}, 1j])
@@ -113,6 +118,17 @@ def test_the_largest_loss_of_an_allocation() -> None:
         answer = pl.RandomizedResponse(0.75).allocate(7).epsilon(0.0, direction=direction)
         assert answer.lower <= np.log(3) * (1 + 1e-15)
         assert answer.upper >= np.log(3) * (1 - 1e-15)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("of", [pl.PureDP(0), pl.Outcomes([0.5, 0.5], [0.5, 0.5]), pl.PrivacyLoss([0.0], [1.0])])
+def test_the_largest_loss_where_nothing_is_shown(of: pl.Scheme, direction: Any) -> None:
+    """P = Q, so epsilon is 0 at delta = 0: rounding must not lift the lower end above it."""
+    for scheme in (of, of.repeat(3), of.allocate(10).repeat(4).subsample(0.5), of.swap()):
+        answer = scheme.epsilon(0.0, direction=direction)
+        assert answer.lower == 0
+        assert np.copysign(1.0, answer.lower) == 1
+        assert 0 <= answer.upper < 1e-13
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

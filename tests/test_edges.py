@@ -269,6 +269,21 @@ def test_calibration_at_the_ends_of_its_limits() -> None:
         pl.calibrate(rounds, epsilon=1.0, delta=1e-6, integer="no")  # type: ignore[arg-type]
 
 
+def test_no_gap_allowed_is_as_fine_as_next_to_none() -> None:
+    none, little = (pl.Gaussian(1.0).epsilon(delta=1e-6, rtol=rtol, seconds=None) for rtol in (0.0, 1e-300))
+    assert (none.lower, none.upper, none.reason) == (little.lower, little.upper, little.reason)
+    assert 0 < none.gap < 1e-6
+
+
+def test_calibration_of_whole_numbers_that_does_not_say_so() -> None:
+    limits: tuple[tuple[float, float] | None, ...] = (None, (2, 40), (2, 3))
+    for within in limits:  # refused between two that are not
+        with pytest.raises(TypeError, match=r"unless integer=True is given: at .* rounds must be a whole number"):
+            pl.calibrate(lambda n: pl.Gaussian(10.0).repeat(n), epsilon=1.0, delta=1e-6, within=within)
+    rate = pl.calibrate(lambda rate: pl.Gaussian(1.1).subsample(rate).repeat(2000), epsilon=2.0, delta=1e-5)
+    assert 0.009 < float(rate) < 0.01  # 1 and 2 are not both rates: what is refused between them is a limit
+
+
 def test_a_sharper_calibration_is_not_a_wider_one() -> None:
     def family(sigma: float) -> Scheme:
         return pl.Gaussian(sigma).allocate(1000)

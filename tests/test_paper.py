@@ -510,11 +510,14 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: paper.conv(LATTICE, paper.disc_dist(GAUSS.loss, 0.2, 1e-6)), "must have one step"),
     (lambda: paper.combine(LATTICE, LATTICE.negated()), "must bound one side"),
     (lambda: paper.compose([], 1e-6), "parts must be at least one"),
-    (lambda: paper.compose([(LATTICE, 3)], 0.0), "tail must be above 0"),
+    (lambda: paper.compose([(LATTICE, 3)], 0.0), "tail must be positive"),
     (lambda: paper.epsilon(pl.Gaussian(1.0), 0.0), "delta must be above 0"),
     (lambda: paper.epsilon(pl.Gaussian(1.0), 1e-6, alpha=-1.0), "alpha must be positive"),
     (lambda: paper.epsilon(pl.Gaussian(1.0), 1e-6, direction="up"), "direction must be"),  # type: ignore[arg-type]
     (lambda: paper.delta(pl.Gaussian(1.0), inf), "epsilon must be finite"),
+    (lambda: paper.disc_dist(GAUSS.loss, 1e-320, 1e-6), "alpha must be at least"),
+    (lambda: paper.disc_dist(GAUSS.loss, 0.1, 1.5), "beta must be at least 0 and below 1"),
+    (lambda: paper.compose([(LATTICE, 3)], inf), "tail must be positive"),
     (lambda: paper.epsilon(pl.allocate([(pl.Gaussian(1.0), 5)], [1.0]), 1e-6), "one kind of step"),
 ]
 
@@ -530,3 +533,46 @@ def test_what_is_no_scheme_is_refused() -> None:
         paper.epsilon("Gaussian(1)", 1e-6)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="mechanism must be a mechanism"):
         paper.Realization.of(pl.Gaussian(1.0).allocate(3))
+
+
+@pytest.mark.parametrize("delta", [1e-30, 1e-6, 0.9])
+def test_grids_without_a_finite_mass_compose(delta: float) -> None:
+    """Where the last point takes all below it, and what is above goes to inf."""
+    first = pl.Outcomes([0.6, 0.4], [0.9993, 0.0007]) + pl.RandomizedResponse(0.7)
+    third = pl.Outcomes([0.0, 0.49, 0.51], [0.66, 0.07, 0.27])
+    for scheme in (first.repeat(2), third.repeat(3)):
+        for way in BOTH:
+            true = scheme.epsilon(delta, direction=way)
+            found = paper.epsilon(scheme, delta, alpha=0.5, direction=way)
+            assert found.lower <= true.upper
+            assert true.lower <= found.upper
+
+
+WRONG_KINDS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: paper.disc_dist(GAUSS, 0.1, 1e-6), "variable must be a random variable"),  # type: ignore[arg-type]
+    (lambda: paper.rand_alloc_remove(1.0, 10, 0.1, 1e-6), "realization must be"),  # type: ignore[arg-type]
+    (lambda: paper.fft_alloc_add(None, 10, 100, 1e-6), "realization must be"),  # type: ignore[arg-type]
+    (lambda: paper.subsample_add("x", 0.5, 0.1, 1e-6), "realization must be"),  # type: ignore[arg-type]
+    (lambda: paper.dual(GAUSS.loss), "realization must be"),  # type: ignore[arg-type]
+    (lambda: paper.combine(LATTICE, 3), "two must be a bound"),  # type: ignore[arg-type]
+    (lambda: paper.conv(GAUSS, GAUSS), "bound must be a lattice"),  # type: ignore[arg-type]
+    (lambda: paper.truncate(GAUSS, 0.1), "bound must be a lattice"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("call", "message"), WRONG_KINDS, ids=[str(i) for i in range(len(WRONG_KINDS))])
+def test_wrong_kinds_are_named(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("epsilon", [800.0, 1e5, 1e300])
+def test_delta_far_out(epsilon: float) -> None:
+    assert paper.delta(pl.Gaussian(1.0).allocate(4), epsilon, alpha=0.5).upper <= 1e-10
+
+
+def test_a_step_far_beyond_all_losses() -> None:
+    """One point takes what is below it: all of it."""
+    bound = paper.disc_dist(GAUSS.loss, 1e300, 1e-6)
+    assert bound.total == pytest.approx(1.0)
+    assert bound.epsilon(1e-3) >= 4.0

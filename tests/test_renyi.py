@@ -14,13 +14,14 @@ from mpmath import mp
 
 import privloss as pl
 from privloss import Scheme
-from privloss._renyi import averaged, logs, series_power
+from privloss._renyi import CELL, _column, averaged, logs, pair_g, rule, series_power, worst
 
 VECTORS = Path(__file__).parent / "vectors" / "random_allocation.json"
 ROWS: list[dict[str, Any]] = json.loads(VECTORS.read_text(encoding="utf-8"))["rows"]
 P, Q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
 STEP = pl.Outcomes([0.75, 0.25], [0.25, 0.75])
 WAYS: tuple[Any, Any] = ("remove", "add")
+SIDES: tuple[Any, Any] = ("upper", "lower")
 
 
 def inside(scheme: Scheme, order: float, way: Any, true: float, width: float = 1e-9, error: float = 1e-13) -> None:
@@ -192,3 +193,89 @@ def test_what_has_no_known_divergence_is_refused() -> None:
     with pytest.raises(TypeError, match="order must be"):
         pl.Gaussian(1.0).renyi("2")
     assert logs(pl.Gaussian(1.0), [1], "add", "upper").tolist() == [0.0]
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 2.5, 7.7])
+def test_mass_of_one_side_alone_makes_every_order_infinite(order: float) -> None:
+    scheme = pl.Outcomes([0.5, 0.5], [0.0, 1.0]).repeat(2)
+    found = scheme.renyi(order, direction="remove")
+    assert (found.lower, found.upper) == (inf, inf)
+    back = scheme.renyi(order, direction="add")
+    assert back.lower <= 2 * log(2) <= back.upper < inf
+
+
+def test_what_no_double_holds_is_not_infinite_from_below() -> None:
+    found = pl.Gaussian(1e-200).subsample(0.5).repeat(3).renyi([1.5, 2, 9], direction="remove")
+    assert np.all(np.isfinite(found.lower))
+    assert np.all(np.isinf(found.upper))
+
+
+def test_orders_of_different_lengths_are_refused_in_one_sentence() -> None:
+    with pytest.raises(TypeError, match="order must be a number or an array of numbers"):
+        STEP.renyi([[2], [3, 4]])
+
+
+@pytest.mark.parametrize("most", [2, 256, 257, 2000])
+@pytest.mark.parametrize("start", [0.5, 4.0])
+def test_the_rule_of_the_integrals_leaves_no_more_than_it_charges(most: int, start: float) -> None:
+    """Of u^(s-1) in closed form; of u^(s-1) e^-u as an incomplete gamma function. Nodes themselves are doubles."""
+    nodes, weights = rule(most)
+    with mp.workdps(25):
+        a = mp.mpf(start * most)
+        u = [a * (1 + (mp.mpf(CELL) - 1) * node) for node in nodes.tolist()]
+        width, b = a * (mp.mpf(CELL) - 1), a * mp.mpf(CELL)
+        flat = mp.fsum(w * width * v ** (most - 1) for w, v in zip(weights.tolist(), u, strict=True))
+        steep = mp.fsum(w * width * v ** (most - 1) * mp.exp(-v) for w, v in zip(weights.tolist(), u, strict=True))
+        true = mp.quad(lambda v: v ** (most - 1) * mp.exp(-v), mp.linspace(a, b, 5))
+        margin = 1e-13 + 16 * most * 2.0**-53
+        assert abs(mp.log(flat / ((b**most - a**most) / most))) <= margin
+        assert abs(mp.log(steep / true)) <= margin
+
+
+def test_tails_of_a_swap_share_their_moments() -> None:
+    node = pl.Outcomes([0.9, 0.1], [0.2, 0.8]).subsample(0.25).swap()
+    before = _column.cache_info().misses
+    for r in range(3, 200):
+        worst(node, r + 0.5)
+    assert _column.cache_info().misses - before <= 10
+
+
+def test_infinite_moments_beside_vanishing_terms() -> None:
+    """Order steps + 1 of the recursion has a term that is 0 times an infinite moment."""
+    scheme = pl.allocate([(pl.Outcomes([1.0, 0.0], [0.0, 1.0]), 2), (pl.PureDP(0.1), 1)], [1.0, 0.0])
+    found = scheme.renyi([1.5, 2, 3, 4])
+    assert np.all(np.isposinf(found.lower))
+    assert np.all(np.isposinf(averaged(np.array([0.0, 0.0, inf, inf]), 2, "upper")[2:]))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "remove", "add"),
+    [
+        (pl.Outcomes([0.5, 0.5], [0.0, 1.0]).allocate(2), True, False),
+        (pl.Outcomes([0.5, 0.5], [0.0, 1.0]).allocate(2).swap(), False, True),
+        (pl.Outcomes([0.0, 1.0], [0.5, 0.5]).allocate(2), False, True),
+        (pl.Outcomes([0.0, 1.0], [0.5, 0.5]).subsample(0.5), False, False),
+        (pl.Outcomes([0.0, 1.0], [0.5, 0.5]) + pl.Gaussian(1.0), False, True),
+        (pl.allocate([(pl.Outcomes([0.0, 1.0], [0.5, 0.5]), 2), (pl.Gaussian(1.0), 1)]), False, False),
+        (pl.allocate([(pl.Outcomes([0.5, 0.5], [0.0, 1.0]), 2), (pl.Gaussian(1.0), 1)]), True, False),
+    ],
+    ids=str,
+)
+def test_which_divergences_are_infinite(scheme: Scheme, remove: bool, add: bool) -> None:
+    for way, infinite in (("remove", remove), ("add", add)):
+        found = scheme.renyi(3, direction=way)  # type: ignore[arg-type]
+        assert (found.lower == inf, found.upper == inf) == (infinite, infinite)
+
+
+def test_a_transform_asked_at_once_is_the_one_asked_point_by_point() -> None:
+    """By its definition, on an exact pair: blocks, and both branches."""
+    law = pl.Outcomes([0.75, 0.25], [0.25, 0.75]).pair(side="upper")
+    u = np.geomspace(1e-3, 1e3, 9000)
+    true = np.logaddexp(log(0.25) - 3 * u, log(0.75) - u / 3) + u
+    with np.errstate(divide="ignore"):  # the log of an empty atom, as ``logs`` has it
+        upper, lower = (pair_g(law, u, side, 1.0) for side in SIDES)
+        bare = pair_g(law, u, "upper", 0.0)
+    assert np.all(lower <= true + 1e-12)
+    assert np.all(true <= upper + 1e-12)
+    np.testing.assert_allclose(upper, true, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(bare, true - u, rtol=1e-9, atol=1e-11)

@@ -239,7 +239,9 @@ def test_a_list_of_points_and_numpy_arrays() -> None:
         ({"parameters": {"lower": 1}}, r"must not be called lower"),
         ({"parameters": {"a b": 1}}, r"must be a name such as sigma, got 'a b'"),
         ({"points": []}, r"points must be a list of tables, one at least"),
-        ({"points": [{"p": 1}, {"q": 1}]}, r"points\[1\] must have p, got"),
+        ({"points": [{"p": 1}, {"q": 1}]}, r"points\[1\] must have p, as points\[0\] has, got"),
+        ({"points": [{"p": 1}, {"p": 1, "q": 1}]}, r"points\[1\] must have p, as points\[0\] has, got"),
+        ({"points": [{}]}, r"points\[0\] must have a parameter, got"),
         ({"points": [{"p": 0.6, "rounds": 1}], "parameters": {"p": 1}}, r"p must be given once, got it twice"),
         ({"delta": [2]}, r"delta must be between 0 and 1, got 2"),
         ({"delta": []}, r"delta must have one value at least"),
@@ -476,6 +478,10 @@ def test_other_files_are_not_journals(tmp_path: Path) -> None:
         sweep(response(), 1, tmp_path)
     with pytest.raises(OSError, match="there is no journal"):
         look(response(), tmp_path / "none.sqlite")
+    with pytest.raises(TypeError, match="journal must be a path, got 3"):
+        sweep(response(), 1, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="journal must be a path, got 3"):
+        look(response(), 3)  # type: ignore[arg-type]
 
 
 def test_a_full_journal_is_said_and_nothing_is_lost(
@@ -501,6 +507,23 @@ def test_a_full_journal_is_said_and_nothing_is_lost(
     assert 0 < kept <= computed < 200
     assert all(row["error"] is None for row in sweep(grid, 1, journal))
     assert len(asked) - computed == 200 - kept
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not delete what is open")
+def test_a_journal_that_is_deleted_under_way_is_said(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite would go on writing where nobody can read, and signs of life would make another file."""
+    monkeypatch.setattr(_journal, "BEAT", 0.01)
+    with Journal(journal) as book:
+        book.store([])
+        for path in journal.parent.glob("journal.sqlite*"):
+            path.unlink()
+        with pytest.raises(OSError, match="was deleted or replaced"):
+            book.store([])
+        time.sleep(0.1)
+        assert not journal.exists()
+        journal.write_bytes(b"")
+        with pytest.raises(OSError, match="was deleted or replaced"):
+            book.claim([b"key"])
 
 
 def test_the_default_is_in_the_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -765,6 +788,39 @@ def test_pictures(kind: str, journal: Path, tmp_path: Path) -> None:
         _show.draw(grid, sweep(grid, 1, journal), str(path))
         assert path.stat().st_size > 1000
         _show.draw(grid, [{**row, "lower": None, "upper": None} for row in sweep(grid, 1, journal)], str(path))
+
+
+@pytest.mark.extras
+def test_titles_are_not_cut(journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One map is narrow, and its title has to say what is not exact."""
+    from matplotlib.figure import Figure
+
+    ends = []
+
+    def saved(figure: Any, *_: object, **__: object) -> None:
+        figure.draw_without_rendering()
+        box = figure._suptitle.get_window_extent()
+        ends.append((box.x0, box.x1, figure.bbox.x1, figure._suptitle.get_text()))
+
+    monkeypatch.setattr(Figure, "savefig", saved)
+    grid = Grid(response(parameters={"p": [0.6, 0.7, 0.8, 0.9], "rounds": [1, 2, 3, 4]}))
+    rows = [{**row, "exact": False} for row in sweep(grid, 1, journal)]
+    _show.draw(grid, rows, str(tmp_path / "map.png"))
+    ((left, right, width, text),) = ends
+    assert 0 <= left < right <= width
+    assert "not exact: lower of the reduction only" in " ".join(text.split())
+
+
+def test_pictures_say_what_no_axis_does() -> None:
+    def said(**changes: Any) -> list[str]:
+        grid = Grid(response(**changes))
+        rows = [grid.values(i) for i in range(len(grid))]
+        return _show._fixed(grid, _show.layout(grid, rows), rows)
+
+    assert said() == ["RandomizedResponse({p}).repeat({rounds}), delta=0"]
+    assert said(delta=[0, 0.1]) == ["RandomizedResponse({p}).repeat({rounds})"]
+    assert said(scheme={"a": RESPONSE["scheme"], "b": RESPONSE["scheme"]}) == ["delta=0"]
+    assert said(scheme="RandomizedResponse({p}).repeat({rounds})" + ".repeat(1)" * 9) == ["delta=0"]
 
 
 def test_lines_or_maps() -> None:

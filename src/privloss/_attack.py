@@ -9,7 +9,8 @@ it is enough to look at its corners, since the Gaussian's curve is convex:
 * From below, first: a lower pair's corners are points that tests reach, so each is a lower bound on mu.
 * From below, second: where Gaussian steps are chosen with any probability r at all, P is at least r times the Gaussian
   N(m, 1), m the root of the sum of their squares. The test z > c has z(fpr) = c, and z(fnr) is m - c up to log(1/r)/c,
-  so mu is at least m: subsampling and allocation do not lower it.
+  so mu is at least m: subsampling and allocation do not lower it. For that Q must be one Gaussian where the test
+  looks. Under ``swap`` it is Q that is the mixture, so either side has its own m, and the larger one counts.
 * From above, first: an upper pair's corners, moved down and left by its allowances. Tails that were cut would make its
   curve start at 1 - p_only; with a largest loss L and a smallest one l, f is also above 1 - e^L fpr and e^l (1 - fpr).
 * From above, second: noise by noise. Gaussian noise is its own; a pair of losses within [-e, e] is a post-processing
@@ -19,7 +20,6 @@ it is enough to look at its corners, since the Gaussian's curve is convex:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import singledispatch
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
@@ -71,7 +71,7 @@ def bayes_risk(
     atol: float | None = None,
     seconds: float | None = 5.0,
 ) -> Bracket:
-    values, shape = _questions._values("prior", prior, 0.0, 1.0)
+    values, shape = _questions.values_of("prior", prior, 0.0, 1.0)
     with np.errstate(divide="ignore"):
         odds = np.log1p(-values) - np.log(values)
     bound = _questions.delta(scheme, odds.reshape(shape), direction=direction, rtol=rtol, atol=atol, seconds=seconds)
@@ -88,9 +88,11 @@ def bayes_risk(
 
 def gdp(scheme: Scheme, *, rtol: float = 1e-3, seconds: float | None = 5.0) -> Bracket:
     _check.nonnegative(rtol=rtol)
+    if seconds is not None:
+        _check.positive(seconds=seconds)
     fine = max(rtol / 10, 1e-6)
     try:
-        lower, upper = _composed(scheme, _in_the_tail) * (1 - ROUNDED), _composed(scheme, _dominating) * (1 + ROUNDED)
+        lower, upper = max(_in_the_tails(scheme)) * (1 - ROUNDED), _dominated(scheme) * (1 + ROUNDED)
         if upper > lower * (1 + rtol):
             found = _by_corners(scheme, fine, seconds)
             lower, upper = max(lower, found[0]), min(upper, found[1])
@@ -170,6 +172,8 @@ def _covered(pair: Pair, lowest: float, highest: float) -> float:
         if line == math.inf:
             continue
         excess = gains - line * costs
+        if excess[last] > 0:  # a line so near the diagonal that the allowances take every corner beyond it
+            return math.inf
         over = np.flatnonzero(excess > 0)
         for i in over[over < last].tolist():
             if excess[i + 1] <= 0:  # the edge from i to i + 1 meets the line
@@ -187,41 +191,12 @@ def _needed(fpr: float, rest: float, fnr: float, power: float) -> float:
     return (za + zb) * (1 + 4 * U) + QUANTILE * (abs(za) + abs(zb))
 
 
-@singledispatch
-def _composed(node: Scheme, leaf: Callable[[Scheme], float]) -> float:
-    """The root of the sum of squares over composed steps; which of several steps is chosen does not matter."""
-    return leaf(node)
-
-
-@_composed.register
-def _(node: Repeat, leaf: Callable[[Scheme], float]) -> float:
-    return math.sqrt(node.rounds) * _composed(node.of, leaf)
-
-
-@_composed.register
-def _(node: Compose, leaf: Callable[[Scheme], float]) -> float:
-    return math.hypot(*(_composed(part, leaf) for part in node.parts))
-
-
-@_composed.register(Subsample)
-@_composed.register(Swap)
-def _(node: Subsample | Swap, leaf: Callable[[Scheme], float]) -> float:
-    return _composed(node.of, leaf)
-
-
-@_composed.register
-def _(node: Allocate, leaf: Callable[[Scheme], float]) -> float:
-    return math.sqrt(node.picks) * _composed(node.of, leaf)
-
-
-@_composed.register
-def _(node: Allocation, leaf: Callable[[Scheme], float]) -> float:
-    return max(_composed(of, leaf) for (of, _), share in zip(node.parts, node.shares(), strict=True) if share > 0)
+# A mu that dominates, noise by noise.
 
 
 @singledispatch
-def _dominating(node: Scheme) -> float:
-    """A mu that dominates a mechanism whose losses are bounded."""
+def _dominated(node: Scheme) -> float:
+    """Of a mechanism whose losses are bounded."""
     lowest, highest = node.support("upper")
     loss = max(-lowest, highest)
     if not loss < 700:
@@ -230,20 +205,98 @@ def _dominating(node: Scheme) -> float:
     return 2 * quantile(small * (1 - 8 * U), 1 - small) * (1 + QUANTILE)
 
 
-@singledispatch
-def _in_the_tail(node: Scheme) -> float:
-    """What far tails need: of Gaussians alone, the others being looked away from."""
-    return 0.0
-
-
-@_dominating.register
-@_in_the_tail.register
+@_dominated.register
 def _(node: Gaussian) -> float:
     return node.sensitivity / node.sigma
 
 
-@_dominating.register
-@_in_the_tail.register
+@_dominated.register
 def _(node: GaussianMixture) -> float:
-    loudest = max(s for s, w in zip(node.sensitivities, node.weights, strict=True) if w > 0)
-    return float(loudest) / node.sigma
+    return max(_reaches(node))
+
+
+@_dominated.register
+def _(node: Repeat) -> float:
+    return math.sqrt(node.rounds) * _dominated(node.of)
+
+
+@_dominated.register
+def _(node: Compose) -> float:
+    return math.hypot(*(_dominated(part) for part in node.parts))
+
+
+@_dominated.register(Subsample)
+@_dominated.register(Swap)
+def _(node: Subsample | Swap) -> float:
+    return _dominated(node.of)
+
+
+@_dominated.register
+def _(node: Allocate) -> float:
+    return math.sqrt(node.picks) * _dominated(node.of)
+
+
+@_dominated.register
+def _(node: Allocation) -> float:
+    return max(_dominated(of) for (of, _), share in zip(node.parts, node.shares(), strict=True) if share > 0)
+
+
+def _reaches(node: GaussianMixture) -> list[float]:
+    return [float(s) / node.sigma for s, w in zip(node.sensitivities, node.weights, strict=True) if w > 0]
+
+
+# What the tails of P against Q, and of Q against P, need: of Gaussians alone, the others being looked away from.
+
+Tails = tuple[float, float]
+
+
+@singledispatch
+def _in_the_tails(node: Scheme) -> Tails:
+    return 0.0, 0.0
+
+
+@_in_the_tails.register
+def _(node: Gaussian) -> Tails:
+    return node.sensitivity / node.sigma, node.sensitivity / node.sigma
+
+
+@_in_the_tails.register
+def _(node: GaussianMixture) -> Tails:
+    """In the other tail, P is nowhere above its part that is nearest to Q."""
+    return max(_reaches(node)), min(_reaches(node))
+
+
+@_in_the_tails.register
+def _(node: Repeat) -> Tails:
+    p, q = _in_the_tails(node.of)
+    return math.sqrt(node.rounds) * p, math.sqrt(node.rounds) * q
+
+
+@_in_the_tails.register
+def _(node: Compose) -> Tails:
+    p, q = zip(*(_in_the_tails(part) for part in node.parts), strict=True)
+    return math.hypot(*p), math.hypot(*q)
+
+
+@_in_the_tails.register
+def _(node: Swap) -> Tails:
+    p, q = _in_the_tails(node.of)
+    return q, p
+
+
+@_in_the_tails.register
+def _(node: Subsample) -> Tails:
+    p, q = _in_the_tails(node.of)
+    return p, q if node.rate == 1 else 0.0
+
+
+@_in_the_tails.register
+def _(node: Allocate) -> Tails:
+    p, q = _in_the_tails(node.of)
+    return math.sqrt(node.picks) * p, math.sqrt(node.picks) * q if node.picks == node.steps else 0.0
+
+
+@_in_the_tails.register
+def _(node: Allocation) -> Tails:
+    rows = zip(node.parts, node.shares(), strict=True)
+    return max(_in_the_tails(of)[0] for (of, _), share in rows if share > 0), 0.0

@@ -85,7 +85,11 @@ class Search:
 
     def ask(self, at: float, rtol: float) -> Probe:
         argument: float = int(at) if self.integer else at
-        scheme = self.function(argument)
+        try:
+            scheme = self.function(argument)
+        except ValueError as error:
+            self._check_whole(argument, error)
+            raise
         if not isinstance(scheme, Scheme):
             raise TypeError(f"function must return a scheme, got {_check.show(scheme)} at {argument!r}")
         left = self.deadline - time.perf_counter()
@@ -103,6 +107,19 @@ class Search:
         if math.isfinite(got.upper):
             self.seen[at] = 0.5 * float(got.lower + got.upper)
         return Probe(at, float(got.lower), float(got.upper))
+
+    def _check_whole(self, at: float, error: ValueError) -> None:
+        """Refusing a number between two that it takes, the function wants whole ones, and no limit was reached."""
+        if self.integer or at == math.floor(at):
+            return
+        try:
+            for whole in (math.floor(at), math.ceil(at)):
+                self.function(float(whole))
+        except ValueError:
+            return
+        raise TypeError(
+            f"function must take any number, unless integer=True is given: at {at:g} it says that {error}"
+        ) from None
 
     def judge(self, at: float, rtol: float) -> tuple[Probe, int]:
         """Ask, more sharply while the answer straddles the target, and keep what is proven."""
@@ -135,8 +152,7 @@ def calibrate(
     goal = _goal(epsilon, delta, advantage)
     _check.choice(direction=direction, among=("remove", "add", "both"))
     rtol = _check.positive(rtol=rtol)
-    if seconds is not None:
-        seconds = _check.positive(seconds=seconds)
+    seconds = _check.limit(seconds=seconds)
     deadline = math.inf if seconds is None else began + seconds
     if not isinstance(integer, bool):
         raise TypeError(f"integer must be True or False, got {_check.show(integer)}")

@@ -60,6 +60,17 @@ def positive(**named: object) -> float:
     return result
 
 
+def limit(**named: object) -> float | None:
+    """A time limit, or None."""
+    ((name, value),) = named.items()
+    if value is None:
+        return None
+    result = real(**named)
+    if not 0 < result < math.inf:
+        raise ValueError(f"{name} must be positive and finite, or None for no limit, got {show(value)}")
+    return result
+
+
 def nonnegative(**named: object) -> float:
     ((name, value),) = named.items()
     result = real(**named)
@@ -150,6 +161,12 @@ def _total(values: Sequence[float]) -> float:
         return math.fsum(values)
     except OverflowError:
         return math.inf
+
+
+def instance(kind: type, such: str, **named: object) -> None:
+    ((name, value),) = named.items()
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {such}, got {show(value)}")
 
 
 def same_length(**named: Sized) -> None:

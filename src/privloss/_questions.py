@@ -246,8 +246,10 @@ def _excess(lower: FloatArray, upper: FloatArray, rtol: float, atol: float) -> f
     """The largest gap over what is allowed."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         gap = np.where(lower == upper, 0.0, upper - lower)
-        allowed = np.maximum(atol, rtol * np.where(np.isfinite(upper), upper, 0.0))
-        ratio = np.where(gap <= allowed, 0.0, gap / np.maximum(allowed, 1e-320))
+        size = np.where(np.isfinite(upper), upper, 0.0)
+        allowed = np.maximum(atol, rtol * size)
+        least = np.maximum(1e-18 * size, 1e-320)  # where no gap is allowed, a smaller one is still better
+        ratio = np.where(gap <= allowed, 0.0, gap / np.maximum(allowed, least))
     return 1.0 if not ratio.size else max(float(np.max(ratio)), 0.0)
 
 
@@ -275,14 +277,13 @@ def _settings(
         rtol = _check.nonnegative(rtol=rtol)
     if atol is not None:
         atol = _check.nonnegative(atol=atol)
-    if seconds is not None:
-        seconds = _check.positive(seconds=seconds)
+    seconds = _check.limit(seconds=seconds)
     if atol is None:
         atol = default if rtol is None else 0.0
     return (1e-3 if rtol is None else rtol, atol), seconds
 
 
-def _values(name: str, values: ArrayLike, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
+def values_of(name: str, values: ArrayLike, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
     try:
         array = np.asarray(values)
     except ValueError:
@@ -307,7 +308,7 @@ def epsilon(
     seconds: float | None = 5.0,
 ) -> Bracket:
     tolerance, seconds = _settings(direction, rtol, atol, seconds, 1e-6)
-    values, shape = _values("delta", delta, 0.0, 1.0)
+    values, shape = values_of("delta", delta, 0.0, 1.0)
     largest = largest_loss(scheme, direction)
     cap = np.where(values >= 1.0, 0.0, largest[1])
     floor = np.where(values == 0.0, largest[0], 0.0)
@@ -340,7 +341,7 @@ def largest_loss(scheme: Scheme, direction: Either) -> tuple[float, float]:
     ends, plain = [], simplify(scheme)
     for side in ("lower", "upper"):
         low, high = plain.support(side)
-        ends.append(max({"remove": high, "add": -low, "both": max(high, -low)}[direction], 0.0))
+        ends.append(max(0.0, {"remove": high, "add": -low, "both": max(high, -low)}[direction]))
     return ends[0] * (1 - 1e-12), ends[1] * (1 + 1e-12)
 
 
@@ -354,7 +355,7 @@ def delta(
     seconds: float | None = 5.0,
 ) -> Bracket:
     tolerance, seconds = _settings(direction, rtol, atol, seconds, 0.0)
-    values, shape = _values("epsilon", epsilon, -math.inf, math.inf)
+    values, shape = values_of("epsilon", epsilon, -math.inf, math.inf)
     largest = largest_loss(scheme, direction)[1]
     with np.errstate(over="ignore"):
         least = np.maximum(-np.expm1(np.minimum(values, 0.0)) * (1 - 1e-15), 0.0)
@@ -391,7 +392,7 @@ def tradeoff(
     seconds: float | None = 5.0,
 ) -> Bracket:
     tolerance, seconds = _settings(direction, rtol, atol, seconds, 0.0)
-    values, shape = _values("fpr", fpr, 0.0, 1.0)
+    values, shape = values_of("fpr", fpr, 0.0, 1.0)
 
     def mass(low: FloatArray, high: FloatArray) -> float:
         here = np.where(low > 0, high, high**2)

@@ -19,6 +19,7 @@ Between whole orders log E X^a is convex in a: chords are above it, and the exte
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from functools import lru_cache, singledispatch
 from typing import TYPE_CHECKING, Literal
@@ -31,7 +32,7 @@ from privloss._bracket import MET, ORDERS, Bracket
 from privloss._mechanisms import DiscreteGaussian, Gaussian, Laplace
 from privloss._operations import Allocate, Allocation, Compose, Repeat, Subsample, Swap
 from privloss._pair import FloatArray, IntArray, Pair, U
-from privloss._questions import largest_loss, too_deep
+from privloss._questions import largest_loss, too_deep, values_of
 from privloss._rewrite import allocate, simplify
 from privloss._scheme import Mechanism, Scheme
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 Either = Literal["remove", "add", "both"]
 MOST_ORDER = 2000
-NODES, WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(16), (1.0, 0.0), strict=True))
 CELL = 1.02  # ratio of neighbouring points of u
 SPACING, TAIL, POINTS, VANISHED = 0.01, 1e-200, 4000, 1e-280  # of the pair of one step, for its g
 FARTHEST = 1e30  # of u
@@ -49,14 +49,12 @@ FARTHEST = 1e30  # of u
 def renyi(scheme: Scheme, order: ArrayLike, *, direction: Either = "both") -> Bracket:
     """What ``Scheme.renyi`` answers."""
     _check.choice(direction=direction, among=("remove", "add", "both"))
-    values = np.asarray(order)
-    if values.dtype.kind not in "iuf":
-        raise TypeError(f"order must be a number or an array of numbers, got {_check.show(order)}")
-    ends = [_ends(scheme, float(value), direction) for value in values.ravel()]
-    lower, upper = (np.array([end[i] for end in ends]).reshape(values.shape) for i in (0, 1))
+    values, shape = values_of("order", order, -math.inf, math.inf)
+    ends = [_ends(scheme, float(value), direction) for value in values]
+    lower, upper = (np.array([end[i] for end in ends]).reshape(shape) for i in (0, 1))
     finite = np.isfinite(upper)
     reason = ORDERS if np.any(upper[finite] - lower[finite] > 1e-3 * upper[finite]) else MET
-    if values.ndim == 0:
+    if shape == ():
         return Bracket(float(lower), float(upper), "upper", scheme.exact, reason)
     return Bracket(lower, upper, "upper", scheme.exact, reason)
 
@@ -79,16 +77,20 @@ def _between(scheme: Scheme, order: float, way: str) -> tuple[float, float]:
         wanted = [below]
     else:
         wanted = sorted({max(below - 1, 1), below, below + 1, below + 2})
-    low, high = (dict(zip(wanted, logs(scheme, wanted, way, side), strict=True)) for side in ("lower", "upper"))
+    low, high = (
+        dict(zip(wanted, logs(scheme, wanted, way, side).tolist(), strict=True)) for side in ("lower", "upper")
+    )
     if below == order:
-        return max(float(low[below]) / (order - 1), 0.0), float(high[below]) / (order - 1)
+        return max(low[below] / (order - 1), 0.0), high[below] / (order - 1)
     share = order - below
     upper = (1 - share) * high[below] + share * high[below + 1]
     slopes = [low[below] + share * (low[below] - high[below - 1])] if below > 1 else [0.0]
     slopes.append(low[below + 1] - (1 - share) * (high[below + 2] - low[below + 1]))
-    lower = max([0.0, *(float(each) for each in slopes if math.isfinite(each))])
-    rounding = 16 * U * (1 + abs(float(upper)) + abs(lower)) if math.isfinite(upper) else 0.0
-    return max(lower - rounding, 0.0) / (order - 1), (float(upper) + rounding) / (order - 1)
+    if low[below + 1] == math.inf:  # mass of one side alone: so it is at every order above 1
+        return math.inf, math.inf
+    lower = max([0.0, *(each for each in slopes if math.isfinite(each))])
+    rounding = 16 * U * (1 + upper + lower) if upper < math.inf else 0.0
+    return max(lower - rounding, 0.0) / (order - 1), (upper + rounding) / (order - 1)
 
 
 def logs(scheme: Scheme, orders: Sequence[int], way: str, side: Side) -> FloatArray:
@@ -99,14 +101,58 @@ def logs(scheme: Scheme, orders: Sequence[int], way: str, side: Side) -> FloatAr
     [1.0, 3.0]
     """
     try:
+        if _alone(scheme)[0 if way == "remove" else 1]:
+            return np.where(np.asarray(orders) == 1, 0.0, np.inf)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             if way == "remove":
                 found = _remove(scheme, max(orders), side)[np.asarray(orders)]
             else:
                 found = _add(scheme, [a - 1 for a in orders], side)
-            return np.asarray(np.maximum(found, 0.0))
+            most = sys.float_info.max if side == "lower" else math.inf  # beyond all doubles is not infinite
+            return np.asarray(np.clip(found, 0.0, most))
     except RecursionError:
         raise too_deep(scheme) from None
+
+
+# Whether P and Q have mass of their own, which makes moments infinite; noise has none.
+
+
+@singledispatch
+def _alone(node: Scheme) -> tuple[bool, bool]:
+    """(p, q): of a mechanism."""
+    law = node.law(Ask("lower", "remove", 0.1, 0.0, -1.0, -1.0))
+    return (law.p_only > 0, law.q_only > 0) if isinstance(law, Pair) else (False, False)
+
+
+@_alone.register(Repeat)
+@_alone.register(Allocate)
+def _(node: Repeat | Allocate) -> tuple[bool, bool]:
+    return _alone(node.of)
+
+
+@_alone.register
+def _(node: Compose) -> tuple[bool, bool]:
+    p, q = zip(*(_alone(part) for part in node.parts), strict=True)
+    return any(p), any(q)
+
+
+@_alone.register
+def _(node: Swap) -> tuple[bool, bool]:
+    p, q = _alone(node.of)
+    return q, p
+
+
+@_alone.register
+def _(node: Subsample) -> tuple[bool, bool]:
+    p, q = _alone(node.of)
+    return p, q and node.rate == 1
+
+
+@_alone.register
+def _(node: Allocation) -> tuple[bool, bool]:
+    rows = zip(node.parts, node.shares(), strict=True)
+    p, q = zip(*(_alone(of) for (of, _), share in rows if share > 0), strict=True)
+    return any(p), all(q)
 
 
 # Rounding.
@@ -237,8 +283,9 @@ def _recursion(b: FloatArray, t: int, side: Side) -> FloatArray:
     c = np.zeros(b.size)
     for n in range(1, b.size):
         k = np.arange(1, n + 1, dtype=np.float64)
-        with np.errstate(divide="ignore"):  # n = t + 1: no term k = 1
-            terms = np.log((k * (t + 1.0) - n) / n) + b[1 : n + 1] + c[n - 1 :: -1]
+        factors = (k * (t + 1.0) - n) / n
+        with np.errstate(divide="ignore", invalid="ignore"):  # n = t + 1: no term k = 1, were it infinite
+            terms = np.where(factors > 0, np.log(factors) + b[1 : n + 1] + c[n - 1 :: -1], -np.inf)
         size = float(np.max(np.abs(terms[np.isfinite(terms)]), initial=0.0))
         size += float(np.max(np.abs(b[1 : n + 1][np.isfinite(b[1 : n + 1])]), initial=0.0))
         c[n] = float(_log_sum(terms)) + (1 if side == "upper" else -1) * U * (n + 32 + 8 * size)
@@ -336,23 +383,31 @@ def _integrals(node: Scheme, orders: Sequence[int], side: Side) -> FloatArray:
     return np.where(wanted == 0, 0.0, out(found, side, 64 + 8 * most * (1 + last * math.log(CELL))))
 
 
+@lru_cache(maxsize=16)
+def rule(most: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of Gauss and Legendre on (0, 1), enough of them for u^(most-1) e^-u on one cell."""
+    nodes, weights = np.polynomial.legendre.leggauss(16 if most <= 256 else 48)
+    return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
 def _summed(node: Scheme, points: FloatArray, orders: IntArray, side: Side, shift: float) -> FloatArray:
     """The integral from the first to the last point, cell by cell, with e^(-u shift) taken out of g."""
     left, width = points[:-1, None], np.diff(points)[:, None]
-    u = left + width * NODES
-    shares = np.log(width) + np.log(WEIGHTS) - u * shift
-    found, rule = np.zeros(orders.size), 1e-13  # more than the remainder of 16 nodes on u^(s-1) e^-u
+    nodes, parts = rule(int(orders.max()))
+    u = left + width * nodes
+    shares = np.log(width) + np.log(parts) - u * shift
+    found, remainder = np.zeros(orders.size), 1e-13  # more than that of these nodes on u^(s-1) e^-u
     if side == "upper":
         g = _log_g(node, points, side, shift)
-        chord = np.logaddexp(np.log1p(-NODES) + g[:-1, None], np.log(NODES) + g[1:, None])
+        chord = np.logaddexp(np.log1p(-nodes) + g[:-1, None], np.log(nodes) + g[1:, None])
     for i, s in enumerate(orders.tolist()):
         weights = (s - 1) * np.log(u) + shares - math.lgamma(max(s, 1))
         if side == "upper":
-            found[i] = float(_log_sum((weights + chord).ravel())) + rule
+            found[i] = float(_log_sum((weights + chord).ravel())) + remainder
         else:
             cells = _log_sum(weights)
             centres = (np.exp(weights - cells[:, None]) * u).sum(axis=1)
-            found[i] = float(_log_sum(cells + _log_g(node, centres, side, shift))) - rule
+            found[i] = float(_log_sum(cells + _log_g(node, centres, side, shift))) - remainder
     return found
 
 
@@ -394,7 +449,14 @@ def _(node: Compose, r: float) -> float:
 
 @_worst.register
 def _(node: Swap, r: float) -> float:
-    return float(_remove(node.of, math.ceil(r) + 1, "upper")[-1])
+    order = math.ceil(r) + 1
+    return float(_column(node.of, min(1 << (order - 1).bit_length(), -(-order // 512) * 512))[order])
+
+
+@lru_cache(maxsize=16)
+def _column(node: Scheme, most: int) -> FloatArray:
+    """Moments up to one of a few orders, since tails are asked for at hundreds."""
+    return _remove(node, most, "upper")
 
 
 @_worst.register
@@ -411,7 +473,9 @@ def _(node: Allocate, r: float) -> float:
 
 @_worst.register
 def _(node: Allocation, r: float) -> float:
-    return max(worst(of, r) for of, _ in node.parts)
+    """By Jensen's inequality, or with one part alone, since the others are at least 0."""
+    each = [(worst(of, r), share) for (of, _), share in zip(node.parts, node.shares(), strict=True) if share > 0]
+    return min(max(bound for bound, _ in each), *(bound - r * math.log(share) for bound, share in each))
 
 
 # log E e^(-u (X - shift)), with shift 1 or 0.
@@ -469,16 +533,21 @@ def pair_g(pair: Pair, u: FloatArray, side: Side, shift: float) -> FloatArray:
     q = np.concatenate(([pair.q_only], pair.q))
     eta = 1.0 + sign * (pair.eta_q + (x.size + 64) * U)
     outer, logs_q = x * (1.0 - sign * (pair.eta_x + 4 * U)), np.log(q)
-    found = np.zeros(u.size)
-    for i, v in enumerate(u.tolist()):
-        if v > 0.5:
-            found[i] = float(_log_sum(logs_q - v * outer)) + v * shift + math.log(eta) + sign * 16 * U * (1 + v * shift)
-        else:
-            y = np.minimum(v * (x - 1.0), 1e280)
-            slope = np.abs(np.expm1(-y))
-            slip = 2 * (pair.eta_x + 8 * U) * float(q @ (slope * np.minimum(v * x, 1e280)))
-            total = (float(q @ _bend(y)) + v * pair.p_only) * (1.0 + sign * 1e-11) * eta + sign * slip
-            found[i] = math.log1p(max(total, 0.0)) * (1.0 + sign * 4 * U) - v * (1.0 - shift) * (1.0 - sign * 4 * U)
+    found, rows = np.zeros(u.size), max(2**13 // x.size, 1)
+    for chosen in (np.flatnonzero(u > 0.5), np.flatnonzero(u <= 0.5)):
+        for start in range(0, chosen.size, rows):
+            part = chosen[start : start + rows]
+            v = u[part]
+            if v[0] > 0.5:
+                total = _log_sum(logs_q - v[:, None] * outer)
+                found[part] = total + v * shift + math.log(eta) + sign * 16 * U * (1 + v * shift)
+            else:
+                y = np.minimum(v[:, None] * (x - 1.0), 1e280)
+                slope = np.abs(np.expm1(-y)) * np.minimum(v[:, None] * x, 1e280)
+                slip = 2 * (pair.eta_x + 8 * U) * (slope @ q)
+                total = (_bend(y) @ q + v * pair.p_only) * (1.0 + sign * 1e-11) * eta + sign * slip
+                grown = np.log1p(np.maximum(total, 0.0)) * (1.0 + sign * 4 * U)
+                found[part] = grown - v * (1.0 - shift) * (1.0 - sign * 4 * U)
     return found
 
 

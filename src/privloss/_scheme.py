@@ -482,7 +482,7 @@ class Mechanism(Scheme):
         law = self.law(Ask(side, "remove", spacing=0.1, tail=0.0, focus=-1.0, deep=-1.0))
         low, high = law.low, law.high
         slack = 2 * law.eta_x * (1.0 if side == "upper" else -1.0)
-        low, high = low - slack, max(high + slack, low - slack)
+        low, high = min(low - slack, 0.0), max(high + slack, 0.0)  # P and Q have one total: 0 is never left out
         if isinstance(law, Pair):
             low, high = -math.inf if law.q_only > 0 else low, math.inf if law.p_only > 0 else high
         return low, high

@@ -18,12 +18,11 @@ import numpy as np
 from privloss import _check
 from privloss._bracket import Bracket
 from privloss._operations import Allocate, Repeat, Subsample
-from privloss._scheme import Scheme
+from privloss._questions import values_of
+from privloss._scheme import Scheme, operand
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from privloss._pair import FloatArray
 
 T = TypeVar("T")
 Either = Literal["remove", "add", "both"]
@@ -68,8 +67,7 @@ class Baseline(ABC, Generic[T]):
 
     def setting(self, scheme: Scheme) -> T:
         """What the method needs to know of a scheme."""
-        if not isinstance(scheme, Scheme):
-            raise TypeError(f"scheme must be a scheme, such as Gaussian(1.0), got {_check.show(scheme)}")
+        scheme = operand(scheme=scheme)
         try:
             return self.read(scheme)
         except Uncovered:
@@ -185,12 +183,6 @@ def searched(curve: Callable[[float], float], delta: float, above: bool) -> floa
         if high - low <= REACHED * high:
             break
     return high if above else low
-
-
-def values_of(name: str, values: ArrayLike, low: float, high: float) -> tuple[FloatArray, tuple[int, ...]]:
-    from privloss import _questions
-
-    return _questions._values(name, values, low, high)
 
 
 # Taking schemes apart.

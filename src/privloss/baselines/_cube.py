@@ -10,6 +10,7 @@ from privloss._pair import U
 from privloss.baselines._normal import ERFC, log_below
 
 LEVELS = 240
+VANISHED = 1e-300
 
 
 def outside(level: float, shift: float, steps: int) -> float:
@@ -26,7 +27,10 @@ def gap(level: float, shifts: tuple[float, float], steps: int, epsilon: float, w
     """P(event) - e^epsilon Q(event), rounded down: {max > level} for remove, its opposite and its roles for add.
 
     The exponents are sums of logarithms, each relatively accurate to what its point's rounding does to a normal tail.
+    Below ``VANISHED`` they are not, and there Q's probability counts as that much.
     """
+    if epsilon > 700.0:  # e^epsilon has no double
+        return 0.0
     top, bottom = shifts
     error = ERFC + 16 * U * (4 + level * level + max(shifts) ** 2 + max(shifts) * abs(level))
     if way == "remove":
@@ -34,9 +38,9 @@ def gap(level: float, shifts: tuple[float, float], steps: int, epsilon: float, w
         size = 1.0  # 1 - e^x is relatively as accurate as x
     else:
         first, second = inside(level, bottom, steps), inside(level, top, steps)
-        size = 1.0 + abs(math.log(max(second, 1e-300)))
-    factor = math.exp(min(epsilon, 700.0))
-    rounding = error * size * (first + factor * second) + U * 8 * (1 + epsilon) * factor * second + 1e-300
+        size = 1.0 + abs(math.log(max(second, VANISHED)))
+    second, factor = max(second, VANISHED), math.exp(epsilon)
+    rounding = error * size * (first + factor * second) + U * 8 * (1 + epsilon) * factor * second + VANISHED
     return first - factor * second - rounding
 
 

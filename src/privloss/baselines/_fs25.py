@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from privloss._scheme import operand
 from privloss.baselines import _poisson
 from privloss.baselines._baseline import Way
 
@@ -21,13 +22,12 @@ def decomposed(step: object, steps: int, epsilon: float, way: Way) -> float:
     That happens with probability L, and the rest is Q, so with the same test P_some - e^e Q = (P - e^e' Q)/L, where
     e^e' = 1 - L + L e^e; and Q - e^e P_some = (Q - e^e'' P)/c, where e^-e'' = 1 - L + L e^-e and c = e^e'' L e^-e.
     """
-    from privloss._scheme import operand
-
     chosen = share(steps)
     twin = operand(step=step).subsample(1 / steps).repeat(steps)
     if way == "remove":
         moved = math.log1p(chosen * math.expm1(epsilon)) if epsilon < 30 else epsilon + math.log(chosen)
         return min(_poisson.delta(twin, moved * (1 - 1e-14), way) / chosen * (1 + 1e-14), 1.0)
-    moved = -math.log1p(chosen * math.expm1(-epsilon))
-    kept = chosen / (chosen + math.exp(min(epsilon, 700.0)) * (1 - chosen)) if chosen < 1 else 1.0
+    epsilon = min(epsilon, 700.0)  # delta falls with it
+    moved = -math.log1p(chosen * math.expm1(-epsilon)) if chosen < 1 else epsilon
+    kept = chosen / (chosen + math.exp(epsilon) * (1 - chosen)) if chosen < 1 else 1.0
     return min(_poisson.delta(twin, moved * (1 - 1e-14), way) / kept * (1 + 1e-13), 1.0)

@@ -11,12 +11,13 @@ import numpy as np
 from privloss import _check
 from privloss._mechanisms import Gaussian
 from privloss._scheme import Scheme
-from privloss.baselines._baseline import LARGEST, Baseline, Shape, Way
+from privloss.baselines._baseline import Baseline, Shape, Way
 from privloss.baselines._sampling import Estimator, above, bounds, estimators, plain, ranks_for
 
 MANY = 2000  # steps from which order statistics are drawn instead
 PILOT = 4000
 TRIES = 5
+MOST = 512.0  # epsilon from which a guess gives up, as e^epsilon must be a double
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class MonteCarlo(Baseline[Shape]):
         _check.choice(direction=direction, among=("remove", "add"))
         setting = self.setting(scheme)
         chosen = self._estimator(setting, _check.nonnegative(epsilon=epsilon), direction)
-        return float(chosen.sample(self.seed, self.samples, self._width(setting)).mean())
+        return float(chosen.sample(self.seed, self.samples, self._width(setting, chosen)).mean())
 
     def _ends(self, given: str, value: float, setting: Shape, ways: tuple[Way, ...]) -> tuple[float, float, str]:
         doubt = (1 - self.confidence) / len(ways)
@@ -56,8 +57,8 @@ class MonteCarlo(Baseline[Shape]):
         reason = f"confidence {self.confidence:g} by {self.samples} samples, seed {self.seed}"
         return max(low for low, _ in found), max(high for _, high in found), reason
 
-    def _width(self, setting: Shape) -> int:
-        return min(setting.steps, MANY)  # of one chunk, for order statistics as well
+    def _width(self, setting: Shape, chosen: Estimator) -> int:
+        return MANY if chosen.biased else setting.steps  # numbers a sample, for chunks that fit
 
     def _estimator(self, setting: Shape, epsilon: float, way: Way) -> Estimator:
         kind, noise = self._noise(setting)
@@ -81,7 +82,7 @@ class MonteCarlo(Baseline[Shape]):
         chosen = self._estimator(setting, epsilon, way)
         if not chosen.most > 0:
             return 0.0, max(chosen.most, 5e-324)
-        low, high = bounds(chosen.sample(seed, self.samples, self._width(setting)), chosen.most, 1 - doubt)
+        low, high = bounds(chosen.sample(seed, self.samples, self._width(setting, chosen)), chosen.most, 1 - doubt)
         return 0.0 if chosen.biased else low, min(high, 1.0)
 
     def _epsilon(self, setting: Shape, delta: float, way: Way, doubt: float, seed: int) -> tuple[float, float]:
@@ -108,10 +109,10 @@ class MonteCarlo(Baseline[Shape]):
 
         def about(epsilon: float) -> float:
             chosen = small._estimator(setting, epsilon, way)
-            return float(np.mean(chosen.sample(self.seed + 1, small.samples, self._width(setting))))
+            return float(np.mean(chosen.sample(self.seed + 1, small.samples, self._width(setting, chosen))))
 
         low, high = 0.0, 1.0
-        while about(high) > delta and high < LARGEST:
+        while about(high) > delta and high < MOST:
             low, high = high, 2 * high
         for _ in range(12):
             middle = 0.5 * (low + high)

@@ -29,12 +29,22 @@ def profile(mu: float, epsilon: float, side: str) -> float:
     """
     if mu <= 0:
         return max(0.0, -math.expm1(min(epsilon, 0.0)))
-    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    first = above(near)
-    second = math.exp(min(epsilon, 700.0)) * above(far) if epsilon < 600 else 0.0
-    if epsilon >= 600:  # e^epsilon overflows: e^epsilon phi(far) = phi(near), and the ratio is below 1/far
-        second = 0.0 if side == "upper" else first
-    error = (ERFC + 8 * U * (1 + abs(near) * (abs(epsilon) / mu + mu))) * first
-    error += (ERFC + 8 * U * (1 + abs(far) * (abs(epsilon) / mu + mu) + abs(epsilon))) * second
+    near, far, size = epsilon / mu - mu / 2, epsilon / mu + mu / 2, abs(epsilon) / mu + mu
+    first, error = _tail(near, size)
+    if epsilon < 600 and far < 37:
+        second, slip = (math.exp(epsilon) * part for part in _tail(far, size))
+        error += slip + 8 * U * abs(epsilon) * second
+    else:  # no doubles: e^epsilon phi(far) = phi(near), and the tail over phi is between (1 - 1/far^2)/far and 1/far
+        second = math.exp(-near * near / 2) / math.sqrt(2 * math.pi) / far
+        error += (ERFC + 8 * U * (1 + abs(near) * size)) * second if second > 0 else 0.0
+        second *= 1 - 1 / far / far if side == "upper" else 1.0
     value = first - second + (error + 1e-300 if side == "upper" else -error - 1e-300)
     return min(max(value, 0.0), 1.0)
+
+
+def _tail(z: float, size: float) -> tuple[float, float]:
+    """The mass above z and its error, z being off by 4 units of ``size``; beyond 40 it is 0 or 1 for a double."""
+    if abs(z) > 40:
+        return (0.0, 0.0) if z > 0 else (1.0, U)
+    mass = above(z)
+    return mass, (ERFC + 8 * U * (1 + abs(z) * size)) * mass

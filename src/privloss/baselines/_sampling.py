@@ -25,6 +25,7 @@ each standing for the ones after it until the next, which raises X and so delta:
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from math import comb, erfc, exp, expm1, inf, log, log1p, sqrt
 from typing import NamedTuple
@@ -232,13 +233,17 @@ def estimators(kind: str, noise: float, steps: int, picks: int, epsilon: float, 
     found = [plain(kind, noise, steps, picks, epsilon, direction)]
     if kind != "Gaussian":
         return found
-    if direction == "remove":
-        more = [leaning_right(noise, steps, picks, epsilon, (1 + a) / noise) for a in (0.0, 0.25, 0.5, 1.0, 2.0)]
-        if picks == 1:
-            more.append(above(noise, steps, epsilon))
-    else:
-        far = max(epsilon * noise / picks - 0.5 / noise, 0.0)
-        more = [leaning_left(noise, steps, picks, epsilon, a * far) for a in (0.5, 1.0, 1.5)]
+    more: list[Estimator] = []
+    with suppress(OverflowError):  # weights that no double holds: what was made before them, and ``plain``, remain
+        if direction == "remove":
+            if picks == 1:
+                more.append(above(noise, steps, epsilon))
+            for a in (0.0, 0.25, 0.5, 1.0, 2.0):
+                more.append(leaning_right(noise, steps, picks, epsilon, (1 + a) / noise))
+        else:
+            far = max(epsilon * noise / picks - 0.5 / noise, 0.0)
+            for a in (0.5, 1.0, 1.5):
+                more.append(leaning_left(noise, steps, picks, epsilon, a * far))
     return found + [each for each in more if 0 < each.most < 1e6]
 
 

@@ -26,7 +26,8 @@ def remove(mu: float, steps: int, picks: int, order: int) -> float:
     shared, ways = hypergeometric(steps, picks)
     terms = ways + shared * (order * mu * mu / 2)
     total = _log_sum(terms) - _log_sum(ways)
-    return total + U * (64 + 16 * shared.size) * (1 + float(np.max(np.abs(terms))) + abs(total))
+    size = float(np.max(np.abs(terms)) + np.max(np.abs(ways)))
+    return total + U * (64 + 16 * shared.size) * (1 + size + abs(total))
 
 
 @lru_cache(maxsize=8)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from privloss._ask import Direction, Side
-from privloss._check import choice, count, positive
+from privloss._check import choice, count, instance, positive
 from privloss.paper._convolve import Convolver, conv, self_conv
 from privloss.paper._grid import disc_dist
 from privloss.paper._lattice import Lattice
@@ -95,6 +95,7 @@ def tail(beta: float) -> float:
 
 def bounding(realization: Realization, side: str) -> Side:
     choice(side=side, among=("upper", "lower"))
+    instance(Realization, "a realization, such as Realization.gaussian(1.0)", realization=realization)
     if side == "upper":
         return "upper"
     if realization.side is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from privloss._check import instance
 from privloss._pair import U
 from privloss.paper._lattice import Bound, Discrete
 
@@ -14,6 +15,8 @@ def combine(one: Discrete, two: Discrete) -> Bound:
     CCDFs are summed from the far end and compared at the losses of both. Their differences are the masses: each is off
     by one rounding of itself, and a CCDF by one for each loss above. Losses may be off by the ``blur`` of either.
     """
+    instance(Discrete, "a bound, such as disc_dist gives", one=one)
+    instance(Discrete, "a bound, such as disc_dist gives", two=two)
     if one.side != two.side:
         raise ValueError(f"both must bound one side, got {one.side} and {two.side}")
     losses = np.union1d(one.losses, two.losses)

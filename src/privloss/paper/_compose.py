@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privloss._ask import Side
-from privloss._check import count
+from privloss._check import count, positive
 from privloss._pair import FloatArray, U
 from privloss.paper._lattice import Lattice, moved
 
@@ -53,8 +53,7 @@ def compose(parts: Counted, tail: float) -> Lattice:
                 f"parts must have one step and bound one side, got {first.step!r}, {first.side} and {each.step!r}, "
                 f"{each.side}"
             )
-    if not tail > 0.0:
-        raise ValueError(f"tail must be above 0, got {tail!r}")
+    tail = positive(tail=tail)
     if len(parts) == 1 and parts[0][1] == 1:
         return first
     side = first.side
@@ -124,6 +123,8 @@ def chernoff(parts: Sequence[tuple[FloatArray, FloatArray, int]], tail: float) -
         k = 0.0  # K(z) - z most
         for (mass, place, times), last in zip(parts, lasts, strict=True):
             k += times * _log_moment(mass, place - last, z)
+        if k == -math.inf:  # no mass at all, which is nowhere
+            return most, 0.0
         reach = most + (k - goal) / z  # where e^(K(z) - z reach) is tail
         least, worse = (reach, 0) if reach < least else (least, worse + 1)
         if reach < best:

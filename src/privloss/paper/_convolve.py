@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privloss._check import count
+from privloss._check import count, instance
 from privloss._pair import FloatArray, IntArray, U
 from privloss.paper._grid import range_renorm, rounded, slack
 from privloss.paper._lattice import Lattice, truncate
@@ -224,4 +224,5 @@ class _Sums:
 
 
 def _checked(bound: Lattice) -> Lattice:
+    instance(Lattice, "a lattice, such as disc_dist gives", bound=bound)
     return bound if isinstance(bound.mass, np.ndarray) else replace(bound, mass=np.array(bound.mass, np.float64))

@@ -80,7 +80,7 @@ def delta(
     True
     """
     epsilon = _check.finite(epsilon=epsilon)
-    least = max(-math.expm1(epsilon), 0.0) * (1 - 1e-15)
+    least = max(-math.expm1(min(epsilon, 0.0)), 0.0) * (1 - 1e-15)
     return _answer(scheme, lambda bound: bound.delta(epsilon), alpha, beta, direction, least)
 
 

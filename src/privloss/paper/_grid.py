@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from privloss._ask import Side
-from privloss._check import nonnegative, positive
+from privloss._check import instance, nonnegative, positive
 from privloss._pair import FloatArray, U
 from privloss.paper._lattice import Lattice, gridded, moved
 from privloss.paper._variable import Variable, before, rounding
@@ -29,11 +29,14 @@ def disc_dist(variable: Variable, alpha: float, beta: float, side: Side = "upper
     Rounding: points x_i are the doubles nearest to origin + alpha i, and the grid returned lies beyond them, by what
     they may be off by: a mass rounded to x_i is then on the safe side of its point.
     """
+    instance(Variable, "a random variable, such as the loss of a Realization", variable=variable)
     alpha, beta = positive(alpha=alpha), nonnegative(beta=beta)
+    if not beta < 1:
+        raise ValueError(f"beta must be at least 0 and below 1, got {beta!r}")
     atom = variable.cells(np.zeros(1), side).bottom > 0.0
     cut = 0.5 * beta if atom else beta  # the other half is for the atom, if that is as small
     lo, hi = variable.reach(cut)
-    if not math.ceil((hi - lo) / alpha) < MOST_POINTS:
+    if not (hi - lo) / alpha < MOST_POINTS - 1:
         least = (hi - lo) / MOST_POINTS
         raise ValueError(f"alpha must be at least {least:.3g} a grid step for losses {lo:g} to {hi:g}, got {alpha!r}")
     count = math.ceil((hi - lo) / alpha) + 1

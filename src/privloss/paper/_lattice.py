@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privloss._ask import Side
+from privloss._check import instance
 from privloss._curve import Curve
 from privloss._pair import EXP_ULPS, FloatArray, Pair, U
 from privloss.paper._variable import Cells, Listed
@@ -141,6 +142,7 @@ def truncate(bound: Lattice, tail: float) -> Lattice:
     Upper: what is below the smallest kept point moves up to it, what is above the largest moves to inf. Lower: to -inf,
     and down to the largest. Either way the result bounds X from the same side, and all but ``tail`` of X stays.
     """
+    instance(Lattice, "a lattice, such as disc_dist gives", bound=bound)
     mass = bound.mass
     if not tail > 0.0 or mass.size < 2:
         return bound

@@ -183,4 +183,5 @@ def dual(realization: Realization) -> Realization:
 
     The dual of L_{P,Q} is L_{Q,P}, and the dual of the dual is L again.
     """
+    _check.instance(Realization, "a realization, such as Realization.gaussian(1.0)", realization=realization)
     return realization.dual()

@@ -23,7 +23,8 @@ def subsample_remove(source: Source, rate: float, alpha: float, beta: float, sid
     down: ``side="lower"``.
     """
     realization = _exact(source)
-    return disc_dist(realization.subsampled(rate).loss, alpha, beta, bounding(realization, side))
+    side = bounding(realization, side)
+    return disc_dist(realization.subsampled(rate).loss, alpha, beta, side)
 
 
 def subsample_add(source: Source, rate: float, alpha: float, beta: float, side: Side = "upper") -> Lattice:
@@ -32,8 +33,9 @@ def subsample_add(source: Source, rate: float, alpha: float, beta: float, side: 
     ``source`` is L_{Q,P}, as in the paper, or an upper bound on it; lower bounds are refused, as for ``remove``.
     """
     realization = _exact(source)
-    return disc_dist(realization.dual().subsampled(rate).dual().loss, alpha, beta, bounding(realization, side))
+    side = bounding(realization, side)
+    return disc_dist(realization.dual().subsampled(rate).dual().loss, alpha, beta, side)
 
 
 def _exact(source: Source) -> Realization:
-    return source if isinstance(source, Realization) else Realization.of_lattice(source)
+    return Realization.of_lattice(source) if isinstance(source, Lattice) else source

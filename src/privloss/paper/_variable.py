@@ -175,8 +175,8 @@ class Tailed(Variable):
         """Differences of the smaller tail, after both were moved to the safe side and made monotone."""
         below, above = self.tails(points)
         raised = 1.0 + self.error if side == "upper" else 1.0 - self.error
-        below = np.maximum.accumulate(np.maximum(below * (2.0 - raised), 0.0))
-        above = np.maximum.accumulate(np.maximum(above * raised, 0.0)[::-1])[::-1]
+        below = np.maximum.accumulate(np.clip(below * (2.0 - raised), 0.0, 1.0))
+        above = np.maximum.accumulate(np.clip(above * raised, 0.0, 1.0)[::-1])[::-1]
         left = below < above
         bottom, top = self.atoms()
         lower = np.concatenate(([bottom], below))
@@ -275,7 +275,8 @@ class Normal(Tailed):
     def cells(self, points: FloatArray, side: Side) -> Cells:
         far = float(max(abs(points[0] - self.mean), abs(points[-1] - self.mean))) / self.sd
         shift = 4 * U * (float(np.abs(points).max()) + abs(self.mean)) / self.sd + 8 * U * far
-        return _Charged(self, (far + 2.0) * shift + 16 * U).cells(points, side)
+        # Beyond z = 40 tails are 0 and 1, and up to there the error is far below 1.
+        return _Charged(self, min((far + 2.0) * shift + 16 * U, 1.0)).cells(points, side)
 
     def reach(self, tail: float) -> tuple[float, float]:
         if not tail > 0.0:

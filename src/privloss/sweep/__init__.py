@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from privloss.sweep._grid import Grid, Source
-from privloss.sweep._journal import Journal, home
+from privloss.sweep._journal import Journal, home, located
 from privloss.sweep._run import Plan, Row, sweep
 from privloss.sweep._table import save
 
@@ -30,12 +30,10 @@ __all__ = ["Grid", "Journal", "Row", "home", "look", "save", "sweep"]
 
 def look(grid: Source | Grid, journal: str | os.PathLike[str] | None = None) -> list[Row]:
     """The rows of a grid as far as the journal has them, without computing anything; the others are empty."""
-    from pathlib import Path
-
     grid = grid if isinstance(grid, Grid) else Grid(grid)
     grid.check(1)
     plan = Plan.of(grid)
-    with Journal(home() if journal is None else Path(journal), readonly=True) as book:
+    with Journal(located(journal), readonly=True) as book:
         return plan.rows(book.known(plan.tasks))
 
 

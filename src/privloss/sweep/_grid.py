@@ -215,7 +215,7 @@ class Grid:
                 return names
         wanted = " or ".join(" and ".join(names) or "nothing" for names in GIVEN[self.question])
         raise ValueError(
-            f"question {self.question!r} is asked at {wanted}, got {' and '.join(sorted(got)) or 'neither value'}"
+            f"question {self.question!r} is asked at {wanted}, got {' and '.join(sorted(got)) or 'nothing'}"
         )
 
     def _check_holes(self, columns: Sequence[str]) -> None:
@@ -388,7 +388,8 @@ def _listed(points: Any) -> tuple[tuple[str, ...], list[list[Any]]]:
         row = _table(row, f"points[{place}]")
         names = names or tuple(map(_parameter, row))
         if set(row) != set(names) or not names:
-            raise ValueError(f"points[{place}] must have {', '.join(names) or 'a parameter'}, got {show(dict(row))}")
+            wanted = f"{', '.join(names)}, as points[0] has" if names else "a parameter"
+            raise ValueError(f"points[{place}] must have {wanted}, got {show(dict(row))}")
     return names, [[row[name] for name in names] for row in points]
 
 

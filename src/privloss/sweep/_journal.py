@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from privloss._check import show
 from privloss.sweep._point import Outcome
 
 APPLICATION = 0x70767377  # "pvsw": what kind of SQLite file this is
@@ -68,6 +69,13 @@ def home() -> Path:
     return Path(os.environ.get(named) or Path.home() / usual) / "privloss" / "sweeps.sqlite"
 
 
+def located(journal: str | os.PathLike[str] | None) -> Path:
+    """The journal that is named, else the default one."""
+    if journal is not None and not isinstance(journal, str | os.PathLike):
+        raise TypeError(f"journal must be a path, got {show(journal)}")
+    return home() if journal is None else Path(journal)
+
+
 class Journal:
     """An open journal. ``readonly`` looks only, also while others write."""
 
@@ -77,6 +85,7 @@ class Journal:
         self._over = threading.Event()
         with self._said():
             self._file = _connected(path, readonly)
+            self._mark = _mark(path)
             try:
                 self._prepare()
             except BaseException:
@@ -125,6 +134,8 @@ class Journal:
     def _live(self) -> None:
         """Give signs of life, from a thread: the others are busy for as long as a point takes."""
         while not self._over.wait(BEAT):
+            if _mark(self.path) != self._mark:  # connecting would make a new file
+                return
             with suppress(sqlite3.Error, OSError), closing(_connected(self.path, False)) as other:
                 other.execute(*self._sign())
 
@@ -212,6 +223,8 @@ class Journal:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """All or nothing, and nobody else meanwhile."""
+        if _mark(self.path) != self._mark:
+            raise OSError(f"the journal {self.path} was deleted or replaced, and what it held with it: start again")
         self._file.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -235,6 +248,15 @@ class Journal:
 
     def _one(self, query: str) -> Any:
         return self._file.execute(query).fetchone()[0]
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """Which file has that name: SQLite goes on writing to one that has been deleted, and nobody can read it."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _connected(path: Path, readonly: bool) -> sqlite3.Connection:

@@ -8,13 +8,12 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from privloss import Scheme, _check
 from privloss.sweep import _methods
 from privloss.sweep._grid import Grid, Source
-from privloss.sweep._journal import Entry, Journal, home
+from privloss.sweep._journal import Entry, Journal, located
 from privloss.sweep._point import Outcome, cost, engine, gap, key, likes, sentence
 from privloss.sweep._progress import Progress
 from privloss.sweep._workers import Crew, Here, Processes, Report
@@ -113,7 +112,7 @@ def sweep(
     Stop it however you like: the next sweep goes on from what the journal has.
     """
     jobs = cores() if jobs is None else _check.count(jobs=jobs, most=1024)
-    file = home() if journal is None else Path(journal)
+    file = located(journal)
     if dask is not None:
         from privloss.sweep import _dask
 

@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from privloss._bracket import outward
@@ -18,6 +19,8 @@ FORMATS = (".png", ".svg", ".pdf")
 MAP = 4  # values of either number, from which on a map says more than lines
 LINES = 12  # in one picture
 PANELS = 16
+WIDE = 90  # characters of a scheme in a title
+ACROSS = 14  # characters of a title in an inch
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -51,7 +54,7 @@ def summary(grid: Grid, rows: Rows) -> str:
     some = any(row["exact"] is False for row in rows)
     note = f"; not exact: {_other(grid)} of the reduction only, where picks > 1" if some else ""
     adjacency = f"; add/remove (one person present or absent), direction {grid.recipe.options['direction']}"
-    return f"{grid.question}: {len(rows):,} points: {', '.join(parts)}{note}{adjacency}"
+    return f"{grid.question}: {len(rows):,} point{'s' if len(rows) != 1 else ''}: {', '.join(parts)}{note}{adjacency}"
 
 
 def safe(grid: Grid) -> str:
@@ -126,7 +129,9 @@ def draw(grid: Grid, rows: Rows, path: str) -> None:
         groups = _groups(plan, rows)
         figure = Figure(layout="constrained")
         (_lines if plan.y is None else _maps)(figure, grid, plan, groups)
-        figure.suptitle(summary(grid, rows), fontsize=9)
+        said = [*_fixed(grid, plan, rows), summary(grid, rows)]
+        room = int(ACROSS * figure.get_figwidth())
+        figure.suptitle("\n".join(line for each in said for line in wrap(each, room)), fontsize=9)
         figure.savefig(goal, dpi=150, metadata={"Date": None} if goal.suffix.lower() == ".svg" else None)
 
 
@@ -142,6 +147,15 @@ def _groups(plan: Layout, rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
     if len(groups) > most:
         raise ValueError(f"a plot must have at most {most} {'lines' if plan.y is None else 'maps'}, got {len(groups)}")
     return groups
+
+
+def _fixed(grid: Grid, plan: Layout, rows: Rows) -> list[str]:
+    """What all of the picture shares, and no axis or legend says: the scheme, if it has one line, and single values."""
+    shown = {plan.x, plan.y, *plan.others}
+    scheme = [] if grid.named else [str(source) for source in grid.recipe.sources]
+    single = [_label(name, rows[0][name]) for name in grid.parameters if name not in shown]
+    said = ", ".join([*(text for text in scheme if len(text) <= WIDE), *single])
+    return [said] if said else []
 
 
 def _label(name: str, value: Any) -> str:
