@@ -71,9 +71,7 @@ def monte_carlo_mean(question: str, scheme: Scheme, asked: Asked) -> Bracket:
     from privloss.baselines import monte_carlo
 
     method = monte_carlo.using(samples=asked.get("samples"), seed=asked.get("seed"))
-    setting = method.setting(scheme)
-    chosen = method._estimator(setting, asked["epsilon"], asked["direction"])
-    values = chosen.sample(method.seed, method.samples, method._width(setting))
+    values = method.values(scheme, asked["epsilon"], asked["direction"])
     mean, off = float(values.mean()), 3 * float(values.std()) / math.sqrt(method.samples)
     return Bracket(mean - off, mean + off, reason="mean of samples, three standard errors: an estimate")
 

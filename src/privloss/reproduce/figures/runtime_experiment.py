@@ -139,7 +139,7 @@ FIGURE = Figure(
         Claim("ours grows more slowly, against the same gap", _ours, ours=True),
         Claim("ours is faster at the same gap", _faster, ours=True),
     ),
-    seconds=(15, 400),
+    seconds=(20, 500),
     place=4,
     alone=True,
     note="sigma 1, one of t steps, delta 1e-6, beta 1e-8; the processor's time, as a mean of 10 runs (3 below alpha "
