@@ -28,6 +28,7 @@ def main() -> int:
         if figure.name in verdicts:
             data = Data.load(source / f"{figure.name}.csv")
             data.save(KEPT / f"{figure.name}.csv")
+            verdicts[figure.name]["points"] = len(data)
             verdicts[figure.name]["claims"] = [_run.said(claim, _run.judged(claim, data)) for claim in figure.claims]
             for path in _run.drawn(figure, data, KEPT):
                 if path.suffix != ".svg":

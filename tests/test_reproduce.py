@@ -15,7 +15,16 @@ import pytest
 import privloss as pl
 from privloss._cli import main
 from privloss.reproduce import Claim, Data, Figure, Verdict, _page, _run, catalogue, figure
-from privloss.reproduce._methods import LESS, MORE, ORDERS, ZERO, _general, against_poisson, published_rdp
+from privloss.reproduce._methods import (
+    LESS,
+    MORE,
+    ORDERS,
+    ZERO,
+    _general,
+    against_poisson,
+    monte_carlo_mean,
+    published_rdp,
+)
 from privloss.reproduce.figures import utility_comparison
 
 KEPT = Path(__file__).resolve().parent.parent / "docs" / "reproduction"
@@ -123,6 +132,12 @@ def wide(data: Data) -> Data:
     return Data({**row, "lower": 0.5, "upper": 2.0, "gap": 1.5, "mean": 1e3} for row in data)
 
 
+def swapped(data: Data) -> Data:
+    """This package's answers are said to be the paper's, and the other way round."""
+    other = {"engine": "paper", "paper": "engine"}
+    return Data({**row, "method": other.get(row["method"], row["method"])} if "method" in row else row for row in data)
+
+
 def uneven(data: Data) -> Data:
     """Every other row is ten times as large."""
     rows = [{**row} for row in data]
@@ -136,6 +151,7 @@ DOCTORS = [
     wide,
     bent,
     uneven,
+    swapped,
     answered(MORE),
     answered("time"),
     *(both(factor, **{kind: name}) for factor in (30.0, 1 / 30) for kind, name in (
@@ -292,3 +308,13 @@ def test_errors_of_means_are_those_of_people_who_take_part() -> None:
         off = 5 * float(squares.std()) / math.sqrt(trials)
         assert abs(float(squares.mean()) - utility_comparison.error(scheme, size, sigma)) < off
         assert abs(utility_comparison.trials(scheme, size, sigma)[0] - float(squares.mean())) < 2 * off
+
+
+def test_the_monte_carlo_mean_is_near_delta() -> None:
+    """Within three standard errors, of each of four seeds."""
+    scheme = pl.Gaussian(1.0).allocate(10)
+    asked: dict[str, Any] = {"epsilon": 1.0, "direction": "remove", "samples": 20_000}
+    exact = scheme.delta(1.0, direction="remove")
+    found = [monte_carlo_mean("delta", scheme, {**asked, "seed": seed}) for seed in range(4)]
+    assert all(each.lower <= exact.upper and exact.lower <= each.upper for each in found)
+    assert all(each.upper - each.lower < 0.5 * exact.upper for each in found)

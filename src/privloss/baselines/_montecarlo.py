@@ -10,6 +10,7 @@ import numpy as np
 
 from privloss import _check
 from privloss._mechanisms import Gaussian
+from privloss._pair import FloatArray
 from privloss._scheme import Scheme
 from privloss.baselines._baseline import Baseline, Shape, Way
 from privloss.baselines._sampling import Estimator, above, bounds, estimators, plain, ranks_for
@@ -45,10 +46,14 @@ class MonteCarlo(Baseline[Shape]):
 
     def mean(self, scheme: Scheme, epsilon: float, direction: Literal["remove", "add"] = "remove") -> float:
         """The mean of the samples, without its uncertainty; of order statistics, above delta on average."""
+        return float(self.values(scheme, epsilon, direction).mean())
+
+    def values(self, scheme: Scheme, epsilon: float, direction: Literal["remove", "add"] = "remove") -> FloatArray:
+        """The samples themselves, whose mean estimates delta."""
         _check.choice(direction=direction, among=("remove", "add"))
         setting = self.setting(scheme)
         chosen = self._estimator(setting, _check.nonnegative(epsilon=epsilon), direction)
-        return float(chosen.sample(self.seed, self.samples, self._width(setting, chosen)).mean())
+        return chosen.sample(self.seed, self.samples, self._width(setting, chosen))
 
     def _ends(self, given: str, value: float, setting: Shape, ways: tuple[Way, ...]) -> tuple[float, float, str]:
         doubt = (1 - self.confidence) / len(ways)

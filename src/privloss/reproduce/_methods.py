@@ -2,7 +2,7 @@
 
 against_poisson   Poisson's epsilon less the scheme's, refined until its sign is known
 one_look          the engine at one ``spacing``, in standard deviations, instead of at a tolerance
-monte_carlo_mean  the mean of importance samples, without its uncertainty
+monte_carlo_mean  the mean of importance samples, three standard errors either way
 published_rdp     RDP as in [AFKRT26]: orders 2 to 50, and the general bound on subsampling
 geometric, fft, both_grids   the paper's algorithms at a number of ``bins``, and their combination
 """
@@ -71,9 +71,9 @@ def monte_carlo_mean(question: str, scheme: Scheme, asked: Asked) -> Bracket:
     from privloss.baselines import monte_carlo
 
     method = monte_carlo.using(samples=asked.get("samples"), seed=asked.get("seed"))
-    ways: list[Any] = ["remove", "add"] if asked["direction"] == "both" else [asked["direction"]]
-    mean = max(method.mean(scheme, asked["epsilon"], way) for way in ways)
-    return Bracket(mean, mean, reason="mean of samples: an estimate")
+    values = method.values(scheme, asked["epsilon"], asked["direction"])
+    mean, off = float(values.mean()), 3 * float(values.std()) / math.sqrt(method.samples)
+    return Bracket(mean - off, mean + off, reason="mean of samples, three standard errors: an estimate")
 
 
 # RDP as published.

@@ -50,7 +50,7 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
     "fs25": (RED, "-.", "FS25"),
     "dco25": (GREEN, ":", "DCO25"),
     "cghlkkmsz24": (BLACK, ":", "CGHLKKMSZ24, lower"),
-    "monte_carlo": (PINK, "-", "Monte Carlo, 95 %"),
+    "monte_carlo": (PINK, "-", "Monte Carlo"),
     "paper": (RED, "-", "the paper's algorithm"),
 }
 """The colour, dashes and name of each method, the same in all pictures."""

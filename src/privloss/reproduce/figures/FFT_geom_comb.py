@@ -125,7 +125,7 @@ FIGURE = Figure(
         Claim("the combination is at least as tight as either, at delta 1e-6", combined(1e-6), ours=True),
         Claim("every bracket holds the exact value", _inside, ours=True),
     ),
-    seconds=(6, 10),
+    seconds=(4, 8),
     place=13,
     note="sigma 3, one of 1,000 steps, tail 1e-12. Bins of one step for the geometric grid, and three times as many, "
     "of the sum, for FFT. The black line is the exact value.",

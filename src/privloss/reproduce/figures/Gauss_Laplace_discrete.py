@@ -13,7 +13,7 @@ FIGURE = Figure(
     parts=lambda quick: parts(BOTH, NOISES[:: 4 if quick else 1] + [4] * quick, STEPS),
     draw=BY_NOISE,
     claims=claims(BOTH[0], BOTH[1], limit=1.25, ours=True),
-    seconds=(8, 40),
+    seconds=(4, 40),
     place=11,
     further=True,
     note="Noise on the integers, sensitivity 1; delta 1e-6, to a relative gap of 1e-4.",

@@ -145,7 +145,7 @@ FIGURE = Figure(
             known="RDP asks for too much noise without PREAMBLE, too, so the quotient of its two answers may be less",
         ),
     ),
-    seconds=(25, 150),
+    seconds=(8, 150),
     place=3,
     note="n=600,000 users, d=2^20, C=2^15, 10 epochs, epsilon 1, delta 1e-6. Several blocks are picked: lower ends are "
     "those of the reduction to one pick in each of k groups.",

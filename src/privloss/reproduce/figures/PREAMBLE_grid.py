@@ -64,7 +64,7 @@ FIGURE = Figure(
         Claim("the ratio's bracket is at most 1e-3 of it wide", _narrow, ours=True),
         Claim("the ratio grows with the block size, at every batch size", _rises, ours=True),
     ),
-    seconds=(8, 450),
+    seconds=(2, 450),
     place=3,
     further=True,
     note="As PREAMBLE, with batches 2^9 to 2^19 and 600,000, blocks 2^2 to 2^15 (one pick).",

@@ -86,7 +86,7 @@ FIGURE = Figure(
     parts=lambda quick: parts(["aa", "ap", "pa", "pp"], LEVELS, [1, 2, 4] if quick else [0.7, 1, 1.5, 2, 2.5, 3, 4]),
     draw=draw,
     claims=(Claim("the four nestings are close: within a factor of 1.25 where epsilon is at most 1", spread(1.25)),),
-    seconds=(5, 8),
+    seconds=(2, 6),
     place=14,
     note="Named from the inside out: t1=50, k1=2, then t2=20, k2=2; delta 1e-8. All expect 4 steps of 1,000.",
     size=(7.6, 3.0),

@@ -69,7 +69,7 @@ FIGURE = Figure(
         Claim("our upper bound is below every earlier bound on allocation", below(("fs25", "dco25"), BY)),
         Claim("it is never above Poisson's", never_above_poisson(BY)),
     ),
-    seconds=(14, 25),
+    seconds=(5, 25),
     place=6,
     note="k of 1,000 steps; sigma 5 (drawn) and 1; delta 1e-6. On the right every k, where the remainder matters.",
     size=(7.4, 3.0),

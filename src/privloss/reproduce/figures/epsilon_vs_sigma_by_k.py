@@ -13,7 +13,7 @@ FIGURE = Figure(
     parts=lambda quick: parts(SCHEME, "picks", [10, 100], 3 if quick else 10),
     draw=drawing("picks", lambda picks: f"$k$ = {picks} of 1,000 steps"),
     claims=claims("picks", "lower (of the reduction)"),
-    seconds=(8, 12),
+    seconds=(2, 12),
     place=8,
     note="k of 1,000 steps; delta 1e-6. The lower end is one of the reduction to one pick in each of k blocks.",
     size=(6.4, 2.9),

@@ -55,7 +55,7 @@ FIGURE = Figure(
     parts=lambda quick: parts(SCHEME, "steps", [10, 100, 1000], 4 if quick else 10),
     draw=drawing("steps", lambda steps: f"$t$ = {_style.short(steps)} steps"),
     claims=claims("steps"),
-    seconds=(15, 30),
+    seconds=(5, 30),
     place=1,
     note="One of t steps; delta 1e-6. FS25 is the least of the bounds of that paper.",
     size=(7.4, 2.7),

@@ -140,7 +140,7 @@ FIGURE = Figure(
         Claim("our brackets lie within the printed bounds", _inside, ours=True),
         Claim("our gap is of second order in the spacing", _order, ours=True),
     ),
-    seconds=(20, 50),
+    seconds=(9, 50),
     place=5,
     note="The settings, steps and tails of the paper's two tables.",
     size=(7.2, 3.0),

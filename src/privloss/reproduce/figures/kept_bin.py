@@ -72,7 +72,7 @@ FIGURE = Figure(
         Claim("a bin kept through all epochs costs more than a fresh one in each", _costs, ours=True),
         Claim("and the more, the more epochs", _grows, ours=True),
     ),
-    seconds=(5, 15),
+    seconds=(2, 12),
     place=20,
     further=True,
     note="One of 1,000 steps in each epoch: the same in all, a fresh one in each, or each step at rate 1/1000.",

@@ -93,7 +93,7 @@ FIGURE = Figure(
             known="millions of rounds of Poisson subsampling meet the floating-point floor before the two part",
         ),
     ),
-    seconds=(8, 120),
+    seconds=(6, 120),
     place=7.5,
     note="As param_scan_eps. Both brackets of a cell are refined until they part, or 60 s are spent.",
     size=(6.8, 5.4),

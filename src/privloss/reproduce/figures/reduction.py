@@ -92,7 +92,7 @@ FIGURE = Figure(
         Claim("the reduction bounds the true scheme from above", _above, ours=True),
         Claim("it is not tight: samples of the true scheme show how loose it is", _loose, ours=True),
     ),
-    seconds=(5, 60),
+    seconds=(2, 60),
     place=21,
     further=True,
     note="k of t steps, sigma 2, remove; importance samples of the true scheme, bounds at 95 %.",

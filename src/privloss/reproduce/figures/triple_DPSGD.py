@@ -23,7 +23,7 @@ FIGURE = Figure(
             known="what sets the two samplings apart adds up, level by level",
         ),
     ),
-    seconds=(8, 15),
+    seconds=(2, 12),
     place=14,
     further=True,
     note="Named from the inside out: 2 of 20, 1 of 10, 2 of 5; delta 1e-8. All expect 4 steps of 1,000.",

@@ -131,7 +131,7 @@ FIGURE = Figure(
         Claim("with FS25's analysis it was not: each scheme wins somewhere", _traded),
         Claim("the trials agree with the formula", _empirical),
     ),
-    seconds=(25, 25),
+    seconds=(10, 10),
     place=9,
     note="p=0.9, t=1,000, delta 1e-10; d dimensions enter as a sensitivity of sqrt(d), and only one coordinate varies.",
     size=(7.6, 2.8),
