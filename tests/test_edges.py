@@ -177,6 +177,24 @@ def test_many_integers_are_their_sum(direction: Any) -> None:
     assert found.lower <= truth * (1 + 1e-12) and truth * (1 - 1e-12) <= found.upper <= (1 + 1e-3) * found.lower
 
 
+@pytest.mark.parametrize("steps", [2, 3])
+def test_few_integers_far_apart(steps: int) -> None:
+    """Ratios with nothing between them: the smallest, for add, is octaves below the next. By all their sums."""
+    sigma, reach = 0.3, 7
+    with mp.workdps(60):
+        masses = {k: mpmath.exp(-mpf(k) ** 2 / (2 * mpf(sigma) ** 2)) for k in range(-reach, reach + 1)}
+        whole = mpmath.fsum(masses.values())
+        step = [(mpmath.exp((2 * k - 1) / (2 * mpf(sigma) ** 2)), mass / whole) for k, mass in masses.items()]
+        sums = [(mpf(0), mpf(1))]
+        for _ in range(steps):
+            sums = [(x + y, q * r) for x, q in sums for y, r in step]
+        for epsilon in (1.0, 5.0, 16.0):
+            k = mpmath.exp(mpf(epsilon))
+            truth = mpmath.fsum(q * max(1 - k * x / steps, mpf(0)) for x, q in sums)
+            found = pl.DiscreteGaussian(sigma).allocate(steps).delta(epsilon, direction="add")
+            assert found.lower <= truth * (1 + mpf(10) ** -15) and truth <= found.upper <= 1.01 * found.lower + 1e-269
+
+
 def test_a_discrete_gaussian_at_one_integer() -> None:
     """Below sigma 0.02 all else is below e^-1250: the loss is that of the mean."""
     for sigma in (0.019, 0.021, 0.001):

@@ -274,11 +274,11 @@ def _ratio_shape(law: Law, steps: int, ask: Ask) -> Shape:
     if got.q_only > 0:
         values, weights = np.concatenate(([0.0], values)), np.concatenate(([got.q_only], weights))
     if ask.direction == "add":
-        shape = Shape(values, weights).lean_left(steps, ask.focus)
+        shape = Shape(values, weights).lean_left(steps, ask.focus, ratios=True)
         mean, sd = shape.at(steps)
         if ask.deep < 1.5 * ask.focus and sd > 0.25 * mean:
             # One of many rounds may be as small as all of them together, and here that is octaves below the rest.
-            low = Shape(values, weights).lean_left(steps, math.log(ask.tail))
+            low = Shape(values, weights).lean_left(steps, math.log(ask.tail), ratios=True)
             return low if low.at(steps)[0] < 3 * ask.spacing * sd else shape
         return shape
     return Shape(values, weights, lean=min(math.sqrt(-2 * ask.focus), 12.0), whole=1.0)

@@ -44,13 +44,17 @@ class Shape:
     whole: float = 0.0  # the mean of a ratio, of which samples may miss a part that is rare and large
     least: float = 0.0  # for tilted weights: the least standard deviation to reckon with
 
-    def lean_left(self, count: int, focus: float) -> Shape:
+    def lean_left(self, count: int, focus: float, *, ratios: bool = False) -> Shape:
         """Seen where the sum of ``count`` terms is as small as has log-probability ``focus``."""
         weights = tilted(self.values, self.weights, count, focus)
         # All the weight may end at one sample: then its distance to the next is all that is known of the width.
         i = int(np.argmax(weights))
         apart = float(self.values[min(i + 1, weights.size - 1)] - self.values[max(i - 1, 0)])
-        return Shape(self.values, weights, least=max(1e-5 * Shape(self.values, weights).at(1)[1], 0.05 * apart, 1e-300))
+        rough = 1e-5 * Shape(self.values, weights).at(1)[1]
+        if ratios and self.values[i] > 0:  # what a ratio tells is its size, however far the next one is
+            apart = min(apart, 6.0 * float(self.values[i]))
+            rough = min(rough, apart)
+        return Shape(self.values, weights, least=max(rough, 0.05 * apart, 1e-300))
 
     def at(self, count: int) -> tuple[float, float]:
         """(mean, standard deviation) of the sum of ``count`` terms."""
