@@ -7,7 +7,7 @@ others with `--long`) get the tests that are not marked slow or extras, Python 3
 Pythons are at work at a time, and what each says is shown when it is done. It ends with what was left out.
 
 Tests that need PyTorch or JAX run with `--torch`, or `--long`: in an environment of its own, .venv/torch, made from
-scripts/torch.txt.
+scripts/torch.txt. Where the variable CI is set they also run if the other Pythons leave time for it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ FAST, MOST, ALL = ("-m", f"not slow and not long and {HERE}"), ("-m", f"not long
 PLAIN = ("-m", f"not slow and not long and not extras and {HERE}")  # where EXTRAS are not installed
 EXTRAS = "dp-accounting,riskcal,pld-accounting"  # what the tests marked extras need
 TORCH = "3.11"  # the Python that scripts/torch.txt is locked for
+ENOUGH = 7 * 60.0  # seconds after which no time is left for PyTorch and JAX, unless they are asked for
+BEGAN = time.perf_counter()
 
 
 class Check:
@@ -71,16 +73,17 @@ def main() -> int:
         ends = (SUPPORTED[0], SUPPORTED[-1])
         check.omitted += [f"tests on Python {each} (--long)" for each, _ in others if each not in ends and not quick]
         others = [other for other in others if other[0] in ends]
+    asked = given.torch or given.long
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         jobs = [pool.submit(_main_python, check, version, executable, quick, chosen)]
         if not quick:
             jobs += [pool.submit(_other_python, check, *other) for other in others]
+        if asked or (os.environ.get("CI") and not quick):
+            jobs.append(pool.submit(_torch, check, pythons, given.long, asked))
+        else:
+            check.omitted.append(f"{_NEEDING} (--torch)")
         for job in jobs:
             job.result()
-    if given.torch or given.long:
-        _torch(check, pythons, given.long)
-    else:
-        check.omitted.append("tests that need PyTorch or JAX (--torch)")
     if quick:
         check.omitted.append("slow tests, packaging and the other Pythons (--quick)")
     else:
@@ -108,12 +111,24 @@ def _other_python(check: Check, version: str, executable: str) -> None:
     check.omitted.append(f"slow tests, and tests of extras, on Python {version}")
 
 
-def _torch(check: Check, pythons: dict[str, str], long: bool) -> None:
+_NEEDING = "tests that need PyTorch or JAX"
+
+
+def _torch(check: Check, pythons: dict[str, str], long: bool, asked: bool) -> None:
     if TORCH not in pythons:
-        check.omitted.append(f"tests that need PyTorch or JAX: Python {TORCH} not found")
+        check.omitted.append(f"{_NEEDING}: Python {TORCH} not found")
+        return
+    if not asked and time.perf_counter() - BEGAN > ENOUGH:
+        check.omitted.append(f"{_NEEDING}: no time left (--torch)")
         return
     locked = [line for line in (ROOT / "scripts" / "torch.txt").read_text().split("\n") if not line.startswith("#")]
-    python = environment("torch", pythons[TORCH], ".[test]", *filter(None, locked))
+    try:
+        python = environment("torch", pythons[TORCH], ".[test]", *filter(None, locked))
+    except subprocess.CalledProcessError:
+        if asked:
+            raise
+        check.omitted.append(f"{_NEEDING}: they cannot be installed here")
+        return
     chosen = "torch or jax" if long else "(torch or jax) and not long"
     check.run("tests with PyTorch and JAX", python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", chosen)
 
