@@ -209,7 +209,7 @@ def taken_off(mass: FloatArray, amount: float) -> FloatArray:
     """The masses without that much of the first of them."""
     left = np.maximum(np.cumsum(mass) - amount, 0.0)
     first = int(np.searchsorted(left > 0.0, True))
-    value = mass.copy()
+    value: FloatArray = mass.copy()
     value[:first] = 0.0
     if first < value.size:
         value[first] = min(left[first], value[first])

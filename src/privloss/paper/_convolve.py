@@ -157,7 +157,8 @@ def _add_runs(sums: _Sums, one: Lattice, two: Lattice, origin: float, nearest: i
 
 def prefix_sums(mass: FloatArray) -> FloatArray:
     """Running sums, each of them pairwise: a relative error of log2(n) u."""
-    total, reach = mass.copy(), 1
+    total: FloatArray = mass.copy()
+    reach = 1
     while reach < total.size:
         total[reach:] += total[:-reach].copy()
         reach *= 2

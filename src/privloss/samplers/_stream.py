@@ -71,13 +71,15 @@ class Stream:
         while (bad := np.flatnonzero(words > last)).size:
             words = words.copy()  # what hashlib gave cannot be written to
             words[bad] = self.words(bad.size)
-        return (words % np.uint64(high)).astype(np.int64)
+        below: NDArray[np.int64] = (words % np.uint64(high)).astype(np.int64)
+        return below
 
     def bits(self, rate: float, count: int) -> NDArray[np.bool_]:
         """Independent, each True with probability ``rate``, rounded down to a multiple of 2**-64."""
         if rate == 1:
             return np.ones(count, dtype=np.bool_)
-        return self.words(count) < np.uint64(int(rate * WORDS))
+        drawn: NDArray[np.bool_] = self.words(count) < np.uint64(int(rate * WORDS))
+        return drawn
 
     def order(self, count: int) -> NDArray[np.int64]:
         """A permutation: uniform but for two equal words, of probability below count**2 / 2**65."""
