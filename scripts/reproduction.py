@@ -1,7 +1,7 @@
 """docs/reproduction.md and what it shows, from the results of `privloss reproduce`.
 
-With RESULTS, the folder that `privloss reproduce all --out RESULTS` wrote, it copies the data, draws the vector
-pictures and writes the page. Without RESULTS it does so from the data in docs/reproduction/, so
+With RESULTS, the folder that `privloss reproduce NAME ... --out RESULTS` wrote, it copies the data of those figures,
+draws their vector pictures and writes the page. Without RESULTS it does so from the data in docs/reproduction/, so
 that a change of style, or of a claim, needs no new computation. Run it with an environment that has the extra plot.
 """
 
@@ -34,7 +34,11 @@ def main() -> int:
                 if path.suffix != ".svg":
                     path.unlink()
             print(f"{figure.name}: {len(data)} rows")
-    (KEPT / _run.VERDICTS).write_text(json.dumps(verdicts, indent=1) + "\n", encoding="utf-8")
+    kept = KEPT / _run.VERDICTS
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}
+    known.update(verdicts)  # results of some figures leave the others as they were
+    known = {figure.name: known[figure.name] for figure in catalogue() if figure.name in known}
+    kept.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(_page.page(KEPT), encoding="utf-8")
     return 0
 
