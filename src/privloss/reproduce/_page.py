@@ -19,6 +19,10 @@ verdict is the code's, from the numbers in the data file, and one command makes 
 
 Shades are brackets: the value lies in them, rounding errors included. Where several steps are chosen the lower end is
 one of the [reduction](looseness.md) to one pick a block. What other methods answer is as on [their page](bounds.md).
+
+Many claims are words, such as "close", "stable" or "slightly". The numbers that stand for them (1.25, 10 %, 3 %, 15 %,
+"where epsilon is at most 1"), and parameters that the paper does not give, are choices made here, some of the
+parameters after a first look at the data; where a verdict is known to depend on that, the figure's text says so.
 """
 
 
